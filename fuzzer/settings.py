@@ -384,3 +384,8 @@ def _existing_file(path: Path, option: str) -> Path:
     if (why := unreadable(path, FILE_BYTES)) is not None:
         raise UsageError(f"{option} {path}: {why}")
     return path
+
+
+def case_folder(subject: Path) -> Path | None:
+    """The folder of a case that the user named by that or by its case.json; None for a module."""
+    return subject if subject.is_dir() else subject.parent if subject.name == "case.json" else None

@@ -13,7 +13,7 @@ from corpus.replayable import CORPUS
 from corpus.store import CorruptCase, read_case
 from fuzzer.errors import UsageError, tell
 from fuzzer.processes.sandbox import offered
-from fuzzer.settings import picked
+from fuzzer.settings import case_folder, picked
 from generators.case import Case
 from generators.passes.constructors import NotOfTheTable, constructor, options_of
 from generators.script_shape import complaint_about
@@ -28,7 +28,7 @@ def is_trusted(folder: Path) -> bool:
 
 def is_trusted_subject(path: Path) -> bool:
     """The same of what the user named: a case's folder or its case.json. A module alone says nothing of its origin."""
-    folder = _case_folder(path)
+    folder = case_folder(path)
     return folder is not None and is_trusted(folder)
 
 
@@ -41,20 +41,15 @@ def is_plain(folder: Path) -> bool:
     return True
 
 
-def _case_folder(path: Path) -> Path | None:
-    return path if path.is_dir() else path.parent if path.name == "case.json" else None
-
-
 def admit(path: Path, case: Case, load: Path | None) -> None:
     """Raises UsageError for what of somebody else's module or case would have to run as Python; warns where the kernel
     puts no walls around the rest.
 
     path: what the user named. load: the file of --load, which is the user's own choice.
     """
-    folder = _case_folder(path)
-    if folder is not None and is_trusted(folder):
+    if is_trusted_subject(path):
         return
-    _refuse(path, folder, case, load)
+    _refuse(path, case_folder(path), case, load)
     warn_of_missing_walls()
 
 

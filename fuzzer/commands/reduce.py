@@ -31,6 +31,7 @@ from fuzzer.oneshot.messages import (
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
 from fuzzer.own_numbers import DRAWN, OwnNumbers
 from fuzzer.results import NothingToReduce, ReduceResult
+from fuzzer.settings import case_folder
 from fuzzer.trust import admit, is_trusted_subject
 from generators.targets import DEFAULT
 from reports.summary import write_text
@@ -98,16 +99,15 @@ def reduce_case(
     trust = trust or case.load is not None
     trusted = trust or is_trusted_subject(path)
     wanted = (passes, keep.oracle, keep.message, interesting)
-    of_module = _recorded(path) is None
-    out = None if output is None else ReductionOutput(output, identity(case, *wanted), trusted, of_module)
-    request = Request("reduce", case, passes, keep, predicate, _recorded(path), time_s, subject=str(path), trust=trust)
-    request = replace(request, own=own)
+    recorded = _recorded(path)
+    out = None if output is None else ReductionOutput(output, identity(case, *wanted), trusted, recorded is None)
+    request = Request(
+        "reduce", case, passes, keep, predicate, recorded, time_s, subject=str(path), trust=trust, own=own
+    )
     before: dict[str, float] = {}
     if resume:
-        if out is None:
-            raise UsageError("--resume: there is no output to go on with")
         request, before = _resumed(request, out)
-        if not trusted:
+        if out is not None and not trusted:
             admit(out.resume, request.case, load)
     reduction = _Reducing(request, out, display).reduction()
     if isinstance(reduction, NothingFails):
@@ -125,7 +125,7 @@ def replace_sizes(reduction: Reduction, before: dict[str, float]) -> Reduction:
 
 def _recorded(path: Path) -> Recorded | None:
     """What the case in a folder is known to fail by; None for a module."""
-    folder = path if path.is_dir() else path.parent if path.name == "case.json" else None
+    folder = case_folder(path)
     if folder is None:
         return None
     try:
@@ -138,8 +138,10 @@ def _recorded_of(stored: StoredCase) -> Recorded:
     return Recorded(stored.oracle, stored.symptom, stored.culprit, stored.message, stored.evidence)
 
 
-def _resumed(request: Request, out: ReductionOutput) -> tuple[Request, dict[str, float]]:
-    """The request that goes on with the best of an earlier reduction."""
+def _resumed(request: Request, out: ReductionOutput | None) -> tuple[Request, dict[str, float]]:
+    """The request that goes on with the best of an earlier reduction, and the sizes at its start."""
+    if out is None:
+        raise UsageError("--resume: there is no output to go on with")
     resumed = out.resumed()
     request = replace(request, own=replace(request.own, file="", arrays={}))  # The best so far has inputs of its own.
     if request.predicate is not None:

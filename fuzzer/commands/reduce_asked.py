@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fuzzer.errors import UsageError
 from fuzzer.oneshot.messages import Keep, Predicate
-from fuzzer.settings import FILE_BYTES, unreadable
+from fuzzer.settings import FILE_BYTES, case_folder, unreadable
 
 _FUNCTION = re.compile(r"(?P<file>.*\.py):(?P<function>[^\W\d]\w*)")
 MOST_TRIES = 1000
@@ -67,7 +67,7 @@ def _words(typed: str) -> tuple[str, ...]:
 
 def _text_of(subject: Path) -> str | None:
     """The text of the user's module file, whose style candidates keep; None where it is no TVMScript."""
-    folder = subject if subject.is_dir() else subject.parent if subject.name == "case.json" else None
+    folder = case_folder(subject)
     file = subject if folder is None else folder / "module.py"
     if folder is not None and (folder / "module.json").exists():
         return None

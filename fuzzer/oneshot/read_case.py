@@ -13,7 +13,7 @@ from corpus.script_modules import alone, lacks_metadata, modules_in, script_part
 from corpus.store import CorruptCase, read_case
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.oneshot.front_end import KINDS, imported_module
-from fuzzer.settings import FILE_BYTES, PASS_GROUPS, picked, read_load, unreadable
+from fuzzer.settings import FILE_BYTES, PASS_GROUPS, case_folder, picked, read_load, unreadable
 from generators.case import Case, ModuleText, Origin
 from oracles.builds.needs import missing
 
@@ -27,7 +27,7 @@ def read_subject(path: Path, load: Path | None, trust: bool = False) -> Case:
     names one of its own is read with that. trust: whether code may run to get a module. Raises UsageError, and
     EnvironmentFault where a package is missing that reads such a model.
     """
-    folder = path if path.is_dir() else path.parent if path.name == "case.json" else None
+    folder = case_folder(path)
     case = _module_case(path, trust) if folder is None else _stored_case(folder)
     if load is None and case.load is not None:
         beside = (folder or path.parent) / case.load  # an absolute path stays what it is
