@@ -28,6 +28,8 @@ from generators.source import SeededSource, Source, weighted
 from generators.targets import TARGETS, TargetRow
 from generators.tir.dead_prim_func import with_dead_prim_func
 from generators.tir.integers import draw_integer_func
+from generators.tir.prim_program import PrimProgram
+from generators.tir.recipes.table import draw_recipe, fitting
 from generators.tir.relax_caller import draw_prim_program, draw_scheduled_program, wrapped
 from generators.unavailable import Unavailable
 
@@ -62,6 +64,9 @@ DEAD_SHARE, DEAD_SHARE_SOME = 0.03, 0.25
 that schedules PrimFuncs."""
 PRIM_SHARE_SCHEDULED = 0.35
 """PRIM_SHARE where a pass schedules PrimFuncs: few drawn ones have the shapes that a rule is for."""
+PLANTED_SHARE, PLANTED_SHARE_PIPELINE = 0.6, 0.35
+"""The share of programs that are a shape of PrimFunc that a pass fires on, where it was drawn by itself and has such a
+shape; where it is a step of a pipeline."""
 INTEGER_SHARE = 0.7
 """The share of programs that go through small ranges of integers, where only rewrites of integer expressions are under
 test."""
@@ -164,6 +169,9 @@ def _program_for(source: Source, steps: Sequence[PlannedPass], repertoire: Reper
     rows = to_fire(steps, repertoire.rows)
     if any(Feature.SCHEDULE in row.fires.wants for row in rows.drawn):
         return draw_scheduled_program(source)
+    planted = _planted_func(source, rows, target)
+    if planted is not None:
+        return wrapped(planted)
     rewriting = bool(rows.drawn) and all(Feature.INTEGERS in row.fires.wants for row in rows.drawn)
     if rewriting and not target.threads and source.flip(INTEGER_SHARE):
         return wrapped(draw_integer_func(source))
@@ -184,6 +192,15 @@ def _program_for(source: Source, steps: Sequence[PlannedPass], repertoire: Reper
     wants = {want for row in (*rows.drawn, *firing) for want in row.fires.wants}
     features = {*wants, *(w for w, share in FEATURES if source.flip(share))}
     return draw_program(source, patterns=_plantings(source, firing, features), wants=frozenset(features))
+
+
+def _planted_func(source: Source, rows: ToFire, target: TargetRow) -> PrimProgram | None:
+    """A shape of PrimFunc that one of the passes fires on, in a share of the cases that have such a pass."""
+    for passes, share in ((rows.drawn, PLANTED_SHARE), (rows.pipeline, PLANTED_SHARE_PIPELINE)):
+        choices = [found for row in passes if (found := fitting(row.fires.prim_recipes, target))]
+        if choices and source.flip(share):
+            return draw_recipe(source, source.pick(source.pick(choices)))
+    return None
 
 
 def _with_dead(source: Source, program: Program, steps: Sequence[PlannedPass], repertoire: Repertoire) -> Program:

@@ -237,6 +237,8 @@ class Fires:
 
     recipes: tuple[str, ...] = ()
     """Shapes of program that the pass rewrites (rows of `generators.recipes`)."""
+    prim_recipes: tuple[str, ...] = ()
+    """Shapes of PrimFunc that the pass rewrites (rows of `generators.tir.recipes`)."""
     shapes: tuple[str, ...] = ()
     """Recipes with the nodes that the code of the pass names, where that can be read. A share of its programs gets
     one."""

@@ -1,0 +1,42 @@
+"""The table of shapes of PrimFunc: every recipe of this room by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from generators.source import Source
+from generators.targets import TargetRow
+from generators.tir.function_draft import Unfit
+from generators.tir.prim_program import PrimProgram
+from generators.tir.recipes.recipe import PrimRecipe
+
+TRIES = 4
+"""How often a recipe is drawn again where what it drew did not go together."""
+
+
+def join(recipes: Iterable[PrimRecipe]) -> dict[str, PrimRecipe]:
+    """The recipes by name. ValueError when two have the same name."""
+    table: dict[str, PrimRecipe] = {}
+    for recipe in recipes:
+        if recipe.name in table:
+            raise ValueError(f"recipe {recipe.name} has two entries")
+        table[recipe.name] = recipe
+    return table
+
+
+PRIM_RECIPES: dict[str, PrimRecipe] = join(())
+
+
+def fitting(names: Iterable[str], target: TargetRow) -> list[PrimRecipe]:
+    """Those of these names that the target can run. KeyError for an unknown name."""
+    return [recipe for recipe in (PRIM_RECIPES[name] for name in names) if recipe.fits(target)]
+
+
+def draw_recipe(source: Source, recipe: PrimRecipe) -> PrimProgram | None:
+    """A function of this shape; None where it did not go together in TRIES draws."""
+    for _ in range(TRIES):
+        try:
+            return recipe.draw(source)
+        except Unfit:
+            continue
+    return None
