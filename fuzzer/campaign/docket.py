@@ -30,7 +30,8 @@ Key: TypeAlias = tuple[str, ...]
 class Open(Struct):
     """A failure that is neither settled nor dropped. number: of its sighting, at its place. at_s: when it was seen.
 
-    finding: what it was reduced to, pickled. why: what ended the processes that worked on it.
+    finding: what it was reduced to, pickled. why: what ended the processes that worked on it. looks_known: whether it
+    is likely to be of a known cause; of a finding, whether it is.
     """
 
     failure: Failure
@@ -40,6 +41,7 @@ class Open(Struct):
     finding: bytes | None = None
     tries: int = 0
     why: str = ""
+    looks_known: bool = False
 
 
 class Place(Struct):
@@ -108,7 +110,7 @@ class Docket:
         rarely = place.fruitless >= (SAME_PLACE if _differs_by_operator(failure) else 1)
         if rarely and not self._has_its_turn(place.looked_at):
             return self._dropped(place, failure)
-        place.open = Open(failure, place.looked_at, at_s)
+        place.open = Open(failure, place.looked_at, at_s, looks_known=self._looks_known(failure))
         self._queue(key)
         return None
 
@@ -127,17 +129,21 @@ class Docket:
         work.stage = "waiting"
         self.changes += 1
         self._arrived += 1
-        reduced = work.finding is not None
-        turn = 0 if reduced else work.number
-        heapq.heappush(self._waiting, (not reduced and self._looks_known(work.failure), turn, self._arrived, key))
+        turn = 0 if work.finding is not None else work.number
+        heapq.heappush(self._waiting, (work.looks_known, turn, self._arrived, key))
 
     @property
     def waits(self) -> bool:
         """Whether there is something for `take`."""
         return bool(self._waiting)
 
+    @property
+    def waits_new(self) -> bool:
+        """Whether there is something for `take` that does not look known."""
+        return bool(self._waiting) and not self._waiting[0][0]
+
     def take(self) -> tuple[Key, Open]:
-        """The next to be confirmed, else to be reduced: what looks new before what looks known, new places first."""
+        """The next: what looks new before what looks known; to be confirmed before to be reduced; new places first."""
         key = heapq.heappop(self._waiting)[-1]
         work = self.work_at(key)
         self.changes += 1
@@ -157,21 +163,23 @@ class Docket:
             for place in self.places.values()
         )
 
-    def reduced(self, key: Key, finding: bytes | None, slug: str | None, known: bool) -> list[str]:
+    def reduced(
+        self, key: Key, finding: bytes | None, slug: str | None, *, found: bool, of_known_cause: bool = False
+    ) -> list[str]:
         """A reduction has ended well: to `finding`, or to None where the failure did not show again.
 
-        known: whether the finding is one already, or is on its way. The slugs that were seen again.
+        found: whether the finding is one already, or is on its way. The slugs that were seen again.
         """
         place, work = self.places[key], self.work_at(key)
         seen: list[str] = []
         if slug is not None:
             seen, place.unnamed = [slug] * place.unnamed, 0
-        if finding is None or known:
+        if finding is None or found:
             place.fruitless += 1
             place.slug = slug or place.slug
             return [*seen, *([slug] if slug else []), *self._settled(key, place)]
         place.fruitless, place.slug = 0, slug
-        work.finding, work.tries = finding, 0
+        work.finding, work.tries, work.looks_known = finding, 0, of_known_cause
         self._queue(key)
         return seen
 

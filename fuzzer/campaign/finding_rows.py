@@ -65,6 +65,10 @@ class FindingRows:
         self._causes[signature.slug] = cause
         return replace(finding, signature=signature)
 
+    def is_known(self, finding: Finding) -> bool:
+        """Whether its cause is known, and nothing that makes a run red."""
+        return self._known.told(row_of(finding), finding.verdict.detail).known
+
     def told(self, finding: Finding) -> FindingRow:
         """Keeps the row of a finding, with what is known of its cause and the best of its tiers."""
         row, said = row_of(finding), finding.verdict.detail

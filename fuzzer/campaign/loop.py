@@ -16,6 +16,7 @@ from pathlib import Path
 from typing_extensions import assert_never
 
 from corpus.finding import Finding
+from fuzzer.campaign.aside import steps_aside
 from fuzzer.campaign.checkpoint import SCHEMA, Begun, Checkpoint, read_checkpoint, refuse_other_tvm
 from fuzzer.campaign.deck import Deck
 from fuzzer.campaign.disk import Disk
@@ -59,8 +60,6 @@ from reports.tally import Tally, bump
 
 REDUCE_S = 15.0
 """Seconds that one reduction may take."""
-ASIDE_SHARE = 0.6
-"""Reducing and confirming take at most this share of a worker's time while there is time left to look for more."""
 READY_S = 180.0
 """Seconds until the first worker has imported TVM and the loaded file."""
 GRACE_S = 25.0
@@ -197,15 +196,16 @@ class _Campaign:
 
     def _employ(self, pool: Workforce, slot: Slot) -> None:
         drawing = self._drawing()
-        allowed = not drawing or slot.aside_s <= ASIDE_SHARE * (self.now - self.before_s) + 2.0
-        if self.docket.waits and allowed:
-            pool.command(slot, self._next_of_docket(), self.now)
+        aside = steps_aside(slot, self.docket, self.now - self.before_s) if drawing else self.docket.waits
+        if aside:
+            pool.command(slot, self._next_of_docket(slot), self.now)
         elif drawing and (indices := self.deck.deal(pool.batch)):
             left = 1e9 if self.end is None else self.end - self.now
             pool.command(slot, JudgeCases(indices, left), self.now)
 
-    def _next_of_docket(self) -> Command:
+    def _next_of_docket(self, slot: Slot) -> Command:
         key, work = self.docket.take()
+        slot.on_known = work.looks_known
         self.tokens += 1
         self.working[self.tokens] = key
         if work.finding is not None:
@@ -246,7 +246,9 @@ class _Campaign:
             case JudgeCases(indices):
                 self.deck.returned(indices)  # The time was up before it came to these.
             case Reduce() | Confirm():
-                slot.aside_s += self.now - slot.since
+                took = self.now - slot.since
+                slot.aside_s += took
+                slot.known_s += took if slot.on_known else 0.0
             case TakeDigests() | None:
                 pass
             case _:
@@ -321,13 +323,15 @@ class _Campaign:
         if pickled is None:
             failure = self.docket.work_at(key).failure
             bump(self.tally.inconclusive, f"does not show again: {failure.oracle} {failure.culprit}", 1)
-            self._seen_again(*self.docket.reduced(key, None, None, False))
+            self._seen_again(*self.docket.reduced(key, None, None, found=False))
             return
         finding = self.rows.apart(pickle.loads(pickled))
         slug = finding.signature.slug
-        known = slug in self.rows or self.docket.is_on_its_way(slug)
+        found = slug in self.rows or self.docket.is_on_its_way(slug)
         self.rows.seen_in(slug, finding.tier)
-        self._seen_again(*self.docket.reduced(key, pickle.dumps(finding), slug, known))
+        of_known_cause = self.rows.is_known(finding)
+        pickled = pickle.dumps(finding)
+        self._seen_again(*self.docket.reduced(key, pickled, slug, found=found, of_known_cause=of_known_cause))
 
     def _confirmed(self, token: int, pickled: bytes, shown: bool, ended: str) -> None:
         if ended:

@@ -25,7 +25,7 @@ def test_a_failure_is_reduced_then_confirmed_then_settled() -> None:
     assert docket.sighted(CRASH, 1.5) is None
     key, work = taken(docket)
     assert (work.stage, work.failure, work.at_s) == ("reducing", CRASH, 1.5)
-    assert docket.reduced(key, b"finding", "slug", known=False) == []
+    assert docket.reduced(key, b"finding", "slug", found=False) == []
     assert docket.is_on_its_way("slug")
     key, work = taken(docket)
     assert (work.stage, work.finding) == ("confirming", b"finding")
@@ -40,7 +40,7 @@ def test_what_is_seen_while_it_is_reduced_or_confirmed_is_counted() -> None:
     docket.sighted(CRASH, 0.0)
     key, _ = taken(docket)
     assert [docket.sighted(replace(CRASH, index=index), 0.0) for index in (1, 2)] == [None, None]
-    assert docket.reduced(key, b"f", "slug", known=False) == ["slug", "slug"]
+    assert docket.reduced(key, b"f", "slug", found=False) == ["slug", "slug"]
     assert docket.sighted(replace(CRASH, index=3), 0.0) == "slug"  # before its turn to be confirmed
     key, _ = taken(docket)
     assert docket.sighted(replace(CRASH, index=4), 0.0) == "slug"
@@ -50,12 +50,12 @@ def test_what_is_seen_while_it_is_reduced_or_confirmed_is_counted() -> None:
 def test_what_was_dropped_is_counted_once_there_is_a_finding() -> None:
     docket = Docket()
     docket.sighted(CRASH, 0.0)
-    docket.reduced(taken(docket)[0], None, None, known=False)
+    docket.reduced(taken(docket)[0], None, None, found=False)
     seen: list[str] = []
     for index in range(1, 10):
         assert docket.sighted(replace(CRASH, index=index), 0.0) is None
         if docket.waits:
-            seen += docket.reduced(taken(docket)[0], b"f", "slug", known=False)
+            seen += docket.reduced(taken(docket)[0], b"f", "slug", found=False)
     assert seen == ["slug"] * 8  # of ten sightings one did not show again and one is the finding
 
 
@@ -67,7 +67,7 @@ def test_an_end_while_reducing_costs_no_failure() -> None:
     assert docket.waits
     key, work = taken(docket)
     assert work.failure == CRASH
-    docket.reduced(key, b"f", "slug", known=False)
+    docket.reduced(key, b"f", "slug", found=False)
     key, _ = taken(docket)
     docket.ended_early(key, "SIGKILL")  # while it is confirmed: the reduction is not lost
     _, work = taken(docket)
@@ -94,7 +94,7 @@ def test_what_does_not_show_again_is_tried_again_rarely() -> None:
     for index in range(40):
         if docket.waits:
             tried += 1
-            docket.reduced(taken(docket)[0], None, None, known=False)
+            docket.reduced(taken(docket)[0], None, None, found=False)
         docket.sighted(replace(CRASH, index=index), 0.0)
     assert tried == 1 + 40 // 10
 
@@ -106,7 +106,7 @@ def test_wrong_results_are_reduced_until_nothing_new_comes() -> None:
         docket.sighted(replace(WRONG, index=index), 0.0)
         if docket.waits:
             reductions += 1
-            docket.reduced(taken(docket)[0], b"f", "same", known=reductions > 1)
+            docket.reduced(taken(docket)[0], b"f", "same", found=reductions > 1)
             if docket.waits:
                 docket.confirmed(taken(docket)[0])
     assert reductions == 1 + SAME_PLACE + 1  # the tenth sighting is one of those that are tried
@@ -116,7 +116,7 @@ def test_new_places_come_first() -> None:
     docket = Docket(in_order=True)
     for index in range(3):
         docket.sighted(replace(WRONG, index=index), 0.0)
-    docket.reduced(taken(docket)[0], None, None, known=False)
+    docket.reduced(taken(docket)[0], None, None, found=False)
     docket.sighted(CRASH, 0.0)
     assert taken(docket)[1].failure.culprit == "FuseOps"
 
@@ -126,7 +126,7 @@ def test_what_is_reduced_is_confirmed_before_anything_else_is_reduced() -> None:
     docket.sighted(CRASH, 0.0)
     key, _ = taken(docket)
     docket.sighted(WRONG, 0.0)
-    docket.reduced(key, b"f", "slug", known=False)
+    docket.reduced(key, b"f", "slug", found=False)
     assert [taken(docket)[1].stage for _ in range(2)] == ["confirming", "reducing"]
 
 
@@ -148,7 +148,7 @@ def test_in_order_what_is_found_does_not_hang_on_when_reductions_end(data: st.Da
                 docket.confirmed(key)
             else:
                 slug = f"{work.failure.culprit}-{work.failure.index % 3}"
-                docket.reduced(key, b"f", slug, slug in slugs)
+                docket.reduced(key, b"f", slug, found=slug in slugs)
                 slugs.add(slug)
         assert docket.idle and docket.unsettled == []
         return slugs
@@ -170,9 +170,9 @@ def test_a_place_that_was_seen_is_found_out_or_unsettled(events: list[tuple[Fail
             docket.confirmed(key)
             known.add(work.failure.culprit)
         elif event == 2:
-            docket.reduced(key, None, None, known=False)
+            docket.reduced(key, None, None, found=False)
             known.add(work.failure.culprit)
         else:
-            docket.reduced(key, b"f", work.failure.culprit, known=False)
+            docket.reduced(key, b"f", work.failure.culprit, found=False)
     seen = {failure.culprit for failure, _ in events}
     assert seen <= known | {one.failure.culprit for one in docket.unsettled}

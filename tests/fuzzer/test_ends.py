@@ -16,7 +16,7 @@ import pytest
 
 from corpus.registry import KnownCause, add_entries
 from corpus.signature_baseline import write_known
-from fuzzer.campaign import loop
+from fuzzer.campaign import aside, loop
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, UNREDUCED_FILE, read_checkpoint
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.loop import run_campaign
@@ -231,7 +231,7 @@ t.campaign(t.Path({str(out)!r}), cases=4000)
 
 
 def test_what_is_seen_and_not_reduced_in_time_stands_in_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "ASIDE_SHARE", -1e9)  # nothing is reduced while there are cases
+    monkeypatch.setattr(aside, "ASIDE_SHARE", -1e9)  # nothing is reduced while there are cases
     out = tmp_path / "out"
     with Interrupts() as interrupts:
         result = run_campaign(settings(out), Stops(interrupts, 100), interrupts)

@@ -11,10 +11,12 @@ from corpus.cause import cause_of
 from corpus.finding import Finding
 from corpus.registry import SHIPPED, KnownCause, Registry, Status, add_entries
 from corpus.signature_baseline import write_known
+from fuzzer.campaign.aside import steps_aside
 from fuzzer.campaign.docket import Docket
 from fuzzer.campaign.finding_rows import FindingRows
 from fuzzer.errors import UsageError
 from fuzzer.known_causes import Known, read_known_causes
+from fuzzer.processes.workforce import Slot
 from fuzzer.protocol import Failure
 from fuzzer.settings import known_file, registry_file
 from oracles.verdict import Failed
@@ -155,6 +157,30 @@ def test_what_looks_known_is_reduced_after_what_looks_new() -> None:
         ("CSE", "it crashed"),
         ("Fuse", QUOTE),
     ]
+
+
+def test_a_finding_of_a_known_cause_is_confirmed_after_what_looks_new() -> None:
+    docket = Docket(looks_known=lambda failure: False)
+    for culprit in ("CSE", "FuseOps", "Gradient"):
+        docket.sighted(failure(culprit), 0.0)
+    first, second = docket.take()[0], docket.take()[0]
+    docket.reduced(first, b"finding", "known", found=False, of_known_cause=True)
+    docket.reduced(second, b"finding", "new", found=False)
+    order = [docket.take()[1].failure.culprit for _ in range(3)]
+    assert order == ["FuseOps", "Gradient", "CSE"]
+
+
+def test_what_looks_known_takes_little_time_from_the_cases() -> None:
+    docket = Docket(looks_known=lambda failure: failure.culprit == "CSE")
+    docket.sighted(failure("CSE"), 0.0)
+    assert docket.waits and not docket.waits_new
+    assert steps_aside(Slot(), docket, 30.0)
+    assert steps_aside(Slot(aside_s=10.0, known_s=2.0), docket, 30.0)
+    assert not steps_aside(Slot(aside_s=10.0, known_s=4.0), docket, 30.0)
+    docket.sighted(failure("FuseOps"), 1.0)
+    assert docket.waits_new
+    assert steps_aside(Slot(aside_s=10.0, known_s=4.0), docket, 30.0)
+    assert not steps_aside(Slot(aside_s=21.0), docket, 30.0)
 
 
 def test_failures_of_two_causes_have_two_places() -> None:

@@ -1,0 +1,20 @@
+"""When a worker leaves the cases that are left alone, to reduce a failure or to confirm a finding."""
+
+from __future__ import annotations
+
+from fuzzer.campaign.docket import Docket
+from fuzzer.processes.workforce import Slot
+
+ASIDE_SHARE = 0.6
+"""Reducing and confirming take at most this share of a worker's time while there is time left to look for more."""
+KNOWN_SHARE = 0.1
+"""The same for what looks like a known cause: nobody waits for it."""
+FIRST_S = 2.0
+"""Seconds that each worker may take aside at once, so that the first finding is told early."""
+
+
+def steps_aside(slot: Slot, docket: Docket, since_start_s: float) -> bool:
+    """Whether an idle worker takes what waits in the docket before more cases."""
+    if slot.aside_s > ASIDE_SHARE * since_start_s + FIRST_S:
+        return False
+    return docket.waits_new or (docket.waits and slot.known_s <= KNOWN_SHARE * since_start_s)
