@@ -155,6 +155,7 @@ def reduce(
     builds: options.Builds = False,
     interesting: options.Interesting = None,
     flaky: options.Flaky = 1,
+    jobs: options.Jobs = 1,
     time: options.Time = "60s",
     output: options.Output = Path("repro.py"),
     resume: options.Resume = False,
@@ -173,7 +174,7 @@ def reduce(
     from fuzzer.pass_items import read_passes
     from fuzzer.render import console, show_reduction
     from fuzzer.selection import check_oracle_names
-    from fuzzer.settings import existing_subject, read_targets, read_time
+    from fuzzer.settings import existing_subject, read_jobs, read_targets, read_time
     from reports.shrinking import ShrinkDisplay
 
     asked = read_passes(passes, load, config or (), trust)
@@ -191,6 +192,7 @@ def reduce(
         rejections=rejections,
         builds=builds,
         flaky=flaky,
+        jobs=read_jobs(jobs) or 1,
         resume=resume,
         output=output_of_reduction(output, interesting is not None),
         display=ShrinkDisplay(console(stderr=True)),

@@ -23,6 +23,7 @@ Interesting = Annotated[
     ),
 ]
 Flaky = Annotated[int, typer.Option(help="Tries per candidate, for a failure that does not always show.", metavar="N")]
+Jobs = Annotated[int, typer.Option(help="Judge so many candidates at the same time.", metavar="N")]
 Time = Annotated[str, typer.Option(help="Stop after this long with the smallest so far.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="FILE.py for a script; any other name for a case folder.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with what an earlier reduction has left at --output.")]

@@ -23,7 +23,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn, TypeAlias, TypeVar
+from typing import Generic, NoReturn, TypeAlias, TypeVar
 
 from oracles.family import adopt_orphans, children, die_with_parent, end_children, family, go_on_guarded, used_s
 from oracles.pace import Clock
@@ -121,7 +121,7 @@ def limit_memory(extra_bytes: int) -> None:
 
 @dataclass(slots=True)
 class _Watched:
-    """What a parent knows of a child: its last words, its siblings, which live on, and whether it has a guard."""
+    """What a parent knows of a child: its last words, its elder siblings, which live on, and whether it has a guard."""
 
     last_words: mmap.mmap
     siblings: frozenset[int]
@@ -254,7 +254,7 @@ def await_child(
         os.close(handle)
         _, status, used = os.wait4(pid, 0)
         if not watched.guarded:
-            end_children(watched.siblings)
+            end_children({*watched.siblings, *_WATCHED})
     if reader is not None:
         chunks.append(rest_of(reader))
     data = b"".join(chunks)
@@ -323,6 +323,15 @@ def written_by(
     guarded: bool = False,
 ) -> tuple[Ended | None, bytes]:
     """Does `work` in a child: how it ended (None: well), and all that it wrote. The deadline is as in `await_child`."""
+    pid, reader = _writing(work, guarded)
+    try:
+        return await_child(pid, deadline_s, progress, reader)
+    finally:
+        os.close(reader)
+
+
+def _writing(work: Callable[[Write], None], guarded: bool) -> tuple[int, int]:
+    """A child that does `work`, and what it writes."""
     reader, writer = os.pipe()
 
     def answering(me: _Child) -> None:
@@ -339,16 +348,45 @@ def written_by(
         work(write)
 
     try:
-        pid = _forked(answering, traceback.print_exc, guarded)
+        return _forked(answering, traceback.print_exc, guarded), reader
     except OSError:
         os.close(reader)
         raise
     finally:
         os.close(writer)
-    try:
-        return await_child(pid, deadline_s, progress, reader)
-    finally:
-        os.close(reader)
+
+
+@dataclass(frozen=True, slots=True)
+class Pending(Generic[T]):
+    """A child that works on a result. One of `result` and `drop` must be called, once."""
+
+    pid: int
+    reader: int
+
+    def result(self, limit_s: float) -> T | Ended:
+        """As `forked`; the limit counts from this call."""
+        try:
+            ended, data = await_child(self.pid, limit_s, reader=self.reader)
+        finally:
+            os.close(self.reader)
+        if ended is None:
+            result: T = pickle.loads(data)
+            return result
+        if ended.raised:
+            raise ChildRaised(ended.what)
+        return ended
+
+    def drop(self) -> None:
+        """Ends the child."""
+        try:
+            await_child(self.pid, 0.0, reader=self.reader)
+        finally:
+            os.close(self.reader)
+
+
+def begun(action: Callable[[], T], guarded: bool = False) -> Pending[T]:
+    """A child that calls `action`, while this process goes on."""
+    return Pending(*_writing(lambda write: write(pickle.dumps(action())), guarded))
 
 
 def forked(action: Callable[[], T], limit_s: float, guarded: bool = False) -> T | Ended:
@@ -356,10 +394,4 @@ def forked(action: Callable[[], T], limit_s: float, guarded: bool = False) -> T 
 
     The result is pickled. Raises ChildRaised where `action` raises, which is a fault of ours, not of TVM's.
     """
-    ended, data = written_by(lambda write: write(pickle.dumps(action())), limit_s, guarded=guarded)
-    if ended is None:
-        result: T = pickle.loads(data)
-        return result
-    if ended.raised:
-        raise ChildRaised(ended.what)
-    return ended
+    return begun(action, guarded).result(limit_s)

@@ -62,7 +62,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("issue",),
         ("findings",),
         ("reduce/candidate", "reduce/draft", "reduce/strategies"),
-        ("reduce/callees", "reduce/prim_func"),
+        ("reduce/ahead", "reduce/callees", "reduce/prim_func"),
         ("reduce/plan", "reduce/prim_repair"),
         ("reduce/prune", "reduce/realise"),
         ("reduce/search",),

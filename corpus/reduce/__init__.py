@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from corpus.reduce.ahead import Elsewhere
 from corpus.reduce.candidate import Candidate, Smallest, StepStats, as_case, candidate_of
 from corpus.reduce.search import ReductionStep, search
 from corpus.reduce.table import STEPS
@@ -22,12 +23,14 @@ def reduce(
     max_calls: int = 2000,
     clock: Callable[[], float] = time.monotonic,
     on_success: Callable[[Candidate], None] | None = None,
+    elsewhere: Elsewhere[Candidate] | None = None,
 ) -> Smallest:
     """The smallest candidate found that is interesting, as `candidate` is taken to be.
 
     `interesting` must demand the same signature. Deterministic as long as neither budget_s (seconds of
     `clock`) nor max_calls (calls of `interesting`) runs out; what was found until then is returned.
     on_success: gets every candidate that is the smallest so far; what it raises ends the reduction.
+    elsewhere: judges candidates in other processes before their turn, with the same result in less time.
     """
     return search(
         candidate,
@@ -37,6 +40,7 @@ def reduce(
         max_calls=max_calls,
         clock=clock,
         on_success=on_success,
+        elsewhere=elsewhere,
     )
 
 

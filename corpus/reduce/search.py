@@ -6,10 +6,12 @@ another bug. First come the steps that need no module taken apart, on the module
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, zip_longest
 
 from corpus.module_text import text_of
+from corpus.reduce.ahead import Ahead, Elsewhere, Path, attempts_after
 from corpus.reduce.candidate import Candidate, Smallest, StepStats, count_bindings, count_statements
 from corpus.reduce.draft import ModuleDraft, NotApplicable
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, applied, plan_of, view_of
@@ -35,6 +37,10 @@ class ReductionStep:
     repeat: bool = False
     as_it_is: bool = False
     simpler: bool = False
+
+
+LOOKED_AT = 16
+"""So many attempts of one step are foreseen at once, most of which are tried already or no candidates."""
 
 
 class OutOfBudget(Exception):
@@ -65,6 +71,17 @@ class _Ledger:
     current: _Spent = field(default_factory=_Spent)
 
 
+@dataclass(slots=True)
+class _Course:
+    """Where the search is: the step at work with its edits and the answers to its attempts, and the steps that follow
+    if nothing is taken."""
+
+    step: ReductionStep
+    edits: Sequence[Edit]
+    answers: list[bool]
+    following: Sequence[ReductionStep] = ()
+
+
 class Search:
     """The current best plan, and what has been tried."""
 
@@ -74,6 +91,7 @@ class Search:
         interesting: Callable[[Candidate], bool],
         limits: Limits,
         on_success: Callable[[Candidate], None] | None = None,
+        elsewhere: Elsewhere[Candidate] | None = None,
     ) -> None:
         self.calls = 0
         self.best = candidate
@@ -81,6 +99,9 @@ class Search:
         self._limits = limits
         self._on_success = on_success
         self._ledger = _Ledger()
+        self._following: Sequence[ReductionStep] = ()
+        self._course: _Course
+        self._ahead = None if elsewhere is None else Ahead(elsewhere)
         self._realise: Callable[[ModuleDraft], Realised] = as_it_is(candidate.module)
         self._plan = plan_of(candidate)
         self._taken = [(self._plan, candidate)]
@@ -100,6 +121,9 @@ class Search:
                 self._until_idle(steps)
         except OutOfBudget:
             return False
+        finally:
+            if self._ahead is not None:
+                self._ahead.drop()
         return True
 
     def stats(self) -> tuple[StepStats, ...]:
@@ -110,7 +134,8 @@ class Search:
     def _until_idle(self, steps: Sequence[ReductionStep]) -> None:
         idle = 0
         while idle < len(steps):
-            for step in steps:
+            for number, step in enumerate(steps):
+                self._following = (*steps[number + 1 :], *steps[:number])[: len(steps) - idle - 1]
                 idle = 0 if self._run_step(step) else idle + 1
                 if idle >= len(steps):
                     break
@@ -141,7 +166,7 @@ class Search:
     def _asked(self, step: ReductionStep) -> bool:
         succeeded = False
         while True:
-            found = step.strategy(list(step.edits(self._view)), self._consider)
+            found = self._tried(step, list(step.edits(self._view)))
             succeeded |= found
             if found:
                 self._view = view_of(self._plan, self.best.module)
@@ -150,11 +175,21 @@ class Search:
             if not (found and step.repeat):
                 return succeeded
 
+    def _tried(self, step: ReductionStep, edits: Sequence[Edit]) -> bool:
+        answers = list[bool]()
+        self._course = _Course(step, edits, answers, self._following)
+
+        def attempt(some: Sequence[Edit]) -> bool:
+            answers.append(self._consider(some))
+            return answers[-1]
+
+        return step.strategy(edits, attempt)
+
     def _consider(self, edits: Sequence[Edit]) -> bool:
         """Tries the current plan with these edits; takes it when it is interesting."""
         if self._limits.clock() >= self._limits.deadline:
             raise OutOfBudget
-        attempt = self._attempt(edits)
+        attempt = self._attempt(self._plan, edits)
         if attempt is None:
             return False
         plan, realised = attempt
@@ -166,12 +201,60 @@ class Search:
             raise OutOfBudget
         self.calls += 1
         self._ledger.current.tried += 1
-        if not self._interesting(plan.candidate(realised.module)):
+        if not self._is_interesting(plan, realised.module, key):
             return False
         if self._only_said and text_of(realised.module).json is not None:
             return False
         self._take(plan, len(edits))
         return True
+
+    def _is_interesting(self, plan: ReductionPlan, module: T.IRModule, key: tuple[object, ...]) -> bool:
+        candidate = plan.candidate(module)
+        if self._ahead is None:
+            return self._interesting(candidate)
+        return self._ahead.interesting(key, candidate, self._coming(plan, module))
+
+    def _coming(self, plan: ReductionPlan, module: T.IRModule) -> Iterator[tuple[Path, object, Candidate]]:
+        """What may be judged after the candidate at hand, what is more likely first."""
+        assert self._ahead is not None
+        branches = {False: self._if_refused(), True: self._if_taken(plan, module)}
+        for likely, unlikely in zip_longest(branches[self._ahead.likely], branches[not self._ahead.likely]):
+            yield from (one for one in (likely, unlikely) if one is not None)
+
+    def _if_refused(self) -> Iterator[tuple[Path, object, Candidate]]:
+        """Once something is taken, a step ends with another view of the module, which its followers are asked for."""
+        course, plan = self._course, self._plan
+        attempts = chain(
+            attempts_after(course.step.strategy, course.edits, [*course.answers, False], LOOKED_AT),
+            () if any(course.answers) else self._of_steps(course.following, self._view),
+        )
+        yield from self._candidates(plan, attempts, False)
+
+    def _if_taken(self, plan: ReductionPlan, module: T.IRModule) -> Iterator[tuple[Path, object, Candidate]]:
+        course = self._course
+        attempts = attempts_after(course.step.strategy, course.edits, [*course.answers, True], LOOKED_AT)
+        if attempts:
+            yield from self._candidates(plan, attempts, True)
+            return
+        view = view_of(plan, module)
+        steps = (course.step, *course.following) if course.step.repeat else course.following
+        yield from self._candidates(view.plan, self._of_steps(steps, view), True)
+
+    def _of_steps(self, steps: Iterable[ReductionStep], view: PlanView) -> Iterator[Sequence[Edit]]:
+        for step in steps:
+            yield from attempts_after(step.strategy, list(step.edits(view)), (), LOOKED_AT)
+
+    def _candidates(
+        self, plan: ReductionPlan, attempts: Iterable[Sequence[Edit]], first: bool
+    ) -> Iterator[tuple[Path, object, Candidate]]:
+        path: Path = (first,)
+        for edits in attempts:
+            if (attempt := self._attempt(plan, edits)) is None:
+                continue
+            smaller, realised = attempt
+            if (key := _key(smaller, realised.module)) not in self._seen:
+                yield path, key, smaller.candidate(realised.module)
+                path = (*path, False)
 
     def _take(self, plan: ReductionPlan, edits: int) -> None:
         # Built anew: passes under test may change the module that they are given.
@@ -202,9 +285,9 @@ class Search:
                 return True
         return False
 
-    def _attempt(self, edits: Sequence[Edit]) -> tuple[ReductionPlan, Realised] | None:
-        plan = applied(self._plan, edits)
-        if plan is self._plan:
+    def _attempt(self, before: ReductionPlan, edits: Sequence[Edit]) -> tuple[ReductionPlan, Realised] | None:
+        plan = applied(before, edits)
+        if plan is before:
             return None
         try:
             plan = pruned(plan)
@@ -240,10 +323,11 @@ def search(
     max_calls: int,
     clock: Callable[[], float],
     on_success: Callable[[Candidate], None] | None = None,
+    elsewhere: Elsewhere[Candidate] | None = None,
 ) -> Smallest:
     """See `corpus.reduce.reduce`; with the steps as an argument."""
     start = clock()
-    run = Search(candidate, interesting, Limits(max_calls, start + budget_s, clock), on_success)
+    run = Search(candidate, interesting, Limits(max_calls, start + budget_s, clock), on_success, elsewhere)
     finished = run.run(steps)
     return Smallest(
         candidate=run.best,

@@ -66,6 +66,7 @@ def reduce_case(
     rejections: bool = False,
     builds: bool = False,
     flaky: int = 1,
+    jobs: int = 1,
     resume: bool = False,
     output: Path | None = None,
     display: Display | None = None,
@@ -79,6 +80,7 @@ def reduce_case(
     With `interesting` a predicate decides instead: a command, called as CMD FILE.py with a TVMScript candidate, whose
     exit status 0 keeps it; or FILE.py:function, called with an IRModule in a child. The script is then that module, and
     passes are not applied. No walls are put around what is the user's own.
+    jobs: so many candidates are judged at the same time, with the same result.
     output: a script, or a folder for a case; None to write nothing. It has the best so far after every success. resume:
     goes on with what an earlier reduction has left there. trust, own: as in `fuzzer.commands.check.check_module`.
 
@@ -102,7 +104,7 @@ def reduce_case(
     recorded = _recorded(path)
     out = None if output is None else ReductionOutput(output, identity(case, *wanted), trusted, recorded is None)
     request = Request(
-        "reduce", case, passes, keep, predicate, recorded, time_s, subject=str(path), trust=trust, own=own
+        "reduce", case, passes, keep, predicate, recorded, time_s, subject=str(path), trust=trust, own=own, jobs=jobs
     )
     before: dict[str, float] = {}
     if resume:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from corpus.finding import stats_row
 from corpus.named_errors import naming
@@ -17,11 +18,14 @@ from fuzzer.oneshot.prepare import NotCarriedOut, Say
 from fuzzer.oneshot.reduce import clock_of, sizes_of, step_rows, stopped
 from fuzzer.oneshot.style import UserStyle, style_of
 from generators.tvm_api import IRModule
+from oracles.forked import Ended, Pending, begun
 
 CALL_S = 60.0
 """Seconds that one call of the user's predicate may take; longer is not interesting."""
 QUICK_S = 5.0
 """Seconds that any call may take, however quick the first one was."""
+PATIENCE = 10
+"""A process that calls the predicate may take so many times as long as the call: the call has its own limit."""
 SLOWER = 10
 """A call on a smaller module that takes so many times as long as the first one hangs."""
 
@@ -72,7 +76,13 @@ class _Search:
 
     def run(self, first: Candidate) -> None:
         self.began = time.monotonic()
-        reduction = reduce(first, self.interesting, budget_s=self.request.time_s, clock=clock_of(self.request))
+        reduction = reduce(
+            first,
+            self.interesting,
+            budget_s=self.request.time_s,
+            clock=clock_of(self.request),
+            elsewhere=_AtOnce(self, self.request.jobs) if self.request.jobs > 1 else None,
+        )
         seconds = time.monotonic() - self.began
         row = {**stats_row(reduction.stats(), 0), "seconds": round(seconds, 3)}
         text = self.asker.style.text(reduction.candidate.module)
@@ -89,8 +99,15 @@ class _Search:
         )
 
     def interesting(self, candidate: Candidate) -> bool:
+        return self.told(candidate, self.accepts(candidate))
+
+    def accepts(self, candidate: Candidate) -> bool:
+        return isinstance(self.asker.answer(candidate.module, self.limit_s), Accepted)
+
+    def told(self, candidate: Candidate, accepted: bool) -> bool:
+        """Says it, where the predicate has accepted the candidate."""
         self.calls += 1
-        if not isinstance(self.asker.answer(candidate.module, self.limit_s), Accepted):
+        if not accepted:
             return False
         module = candidate.module
         text = self.asker.style.text(module)
@@ -99,15 +116,42 @@ class _Search:
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class _AtOnce:
+    """Begins calls of the predicate in copies of this process."""
+
+    search: _Search
+    at_once: int
+
+    def __call__(self, candidate: Candidate) -> _Called:
+        return _Called(self.search, candidate, begun(lambda: self.search.accepts(candidate)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Called:
+    """A call of the predicate in a copy of this process."""
+
+    search: _Search
+    candidate: Candidate
+    pending: Pending[bool]
+
+    def interesting(self) -> bool:
+        said = self.pending.result(PATIENCE * self.search.limit_s)
+        return self.search.told(self.candidate, False if isinstance(said, Ended) else said)
+
+    def drop(self) -> None:
+        self.pending.drop()
+
+
 def _asker(predicate: Predicate, scratch: Path) -> Asker:
     style = style_of(predicate.text)
     if predicate.command:
-        file = scratch / "candidate.py"
 
         def by_command(module: IRModule, text: str, limit_s: float, shown: bool) -> Answer:
-            with naming(file):
+            with naming(scratch), TemporaryDirectory(prefix="call-", dir=scratch) as folder:
+                file = Path(folder) / "candidate.py"
                 file.write_text(text, encoding="utf-8")
-            return answer_of_command((*predicate.command, str(file)), limit_s, shown)
+                return answer_of_command((*predicate.command, str(file)), limit_s, shown)
 
         return Asker(predicate.typed, style, by_command, True)
     try:

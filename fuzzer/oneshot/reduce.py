@@ -149,6 +149,10 @@ class _Reduce:
     def tries(self) -> int:
         return self._subject.request.keep.flaky
 
+    @property
+    def jobs(self) -> int:
+        return self._subject.request.jobs
+
     def fits(self, failure: Failure) -> bool:
         pattern = self._subject.request.keep.message
         return pattern is None or matches(failure, pattern)

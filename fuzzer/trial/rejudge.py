@@ -6,6 +6,7 @@ import os
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Protocol
 
@@ -99,6 +100,11 @@ class Rejudge:
         self._sound: tuple[bool, ...] | None = None
         """What the first candidate, which is the case itself, has right: nothing smaller may have it wrong."""
         self.last: Failure | None = None
+
+    def go_apart(self, watch: Watch) -> None:
+        """In a copy of the process that judges the others: it has its own flight recorder, and `watch` looks on."""
+        self._recorder = Recorder.create(Path(self._plan.scratch) / f"flight-{os.getpid()}")
+        self._watch = watch
 
     def interesting(self, candidate: Candidate) -> bool:
         """Whether the candidate fails in the same way, and is a program whose blocks say what they do, whose divisions

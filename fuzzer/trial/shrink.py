@@ -19,6 +19,7 @@ from corpus.signature import operators_in, signature_of
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.aftermath import aftermath_of, environment
+from fuzzer.trial.apart import Apart, Judged
 from fuzzer.trial.facts import cause_in
 from fuzzer.trial.official import OFFICIAL, official_entry, takes_as_it_is
 from fuzzer.trial.rejudge import HANG_S as HANGING
@@ -173,13 +174,13 @@ def _reduced(rejudge: Rejudging, asked: _Asked, start: Candidate, budget_s: floa
     """
     watch = asked.watch
     seen = _Seen(rejudge, asked.failure, watch)
-    smallest = reduce(start, seen.interesting, budget_s=budget_s, clock=watch.clock)
+    smallest = reduce(start, seen.interesting, budget_s=budget_s, clock=watch.clock, elsewhere=seen.apart())
     watch.searched(smallest)
     official = asked.of(smallest.candidate)
     if official or not asked.has_a_place or not rejudge.interesting(start) or not asked.of(start):
         return smallest, official
     placed = _Seen(rejudge, asked.failure, watch, lambda candidate: bool(asked.of(candidate)))
-    again = reduce(start, placed.interesting, budget_s=budget_s / 2, clock=watch.clock)
+    again = reduce(start, placed.interesting, budget_s=budget_s / 2, clock=watch.clock, elsewhere=placed.apart())
     watch.searched(again)
     return again, asked.of(again.candidate)
 
@@ -196,10 +197,29 @@ class _Seen:
 
     def interesting(self, candidate: Candidate) -> bool:
         self.calls += 1
-        fails = self.rejudge.interesting(candidate) and self.placed(candidate)
+        fails = self._fails(candidate)
         if fails:
             self.watch.better(candidate, self.rejudge.last or self.failure, self.calls)
         return fails
+
+    def _fails(self, candidate: Candidate) -> bool:
+        return self.rejudge.interesting(candidate) and self.placed(candidate)
+
+    def apart(self) -> Apart | None:
+        """Judges several at the same time, where that is asked for and can be done."""
+        if self.watch.jobs < 2 or not isinstance(self.rejudge, Rejudge):
+            return None
+        return Apart(self.rejudge, self.watch, self._fails, self._told, self.interesting)
+
+    def _told(self, candidate: Candidate, judged: Judged) -> bool:
+        self.calls += 1
+        for failure in judged.met:
+            self.watch.met(failure)
+        if judged.failure is None:
+            return False
+        self.rejudge.last = judged.failure
+        self.watch.better(candidate, judged.failure, self.calls)
+        return True
 
 
 def _first_wrong(plan: Plan, repertoire: Repertoire, case: Candidate) -> str | None:

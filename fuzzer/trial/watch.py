@@ -10,10 +10,14 @@ from fuzzer.protocol import Failure
 
 
 class Watch(Protocol):
-    """Somebody who looks on. tries: how often a candidate is judged that does not fail at once."""
+    """Somebody who looks on. tries: how often a candidate is judged that does not fail at once.
+    jobs: so many candidates are judged at the same time."""
 
     @property
     def tries(self) -> int: ...
+
+    @property
+    def jobs(self) -> int: ...
 
     def fits(self, failure: Failure) -> bool:
         """Whether a failure, in the same way as that of the case, may be kept."""
@@ -40,6 +44,7 @@ class Unwatched:
     """Nobody looks on, and every failure may be kept that is like that of the case."""
 
     tries = 1
+    jobs = 1
 
     def fits(self, failure: Failure) -> bool:
         return True

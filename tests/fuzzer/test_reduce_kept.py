@@ -105,6 +105,21 @@ def test_the_crash_is_kept_and_the_wrong_result_named(passfuzz: Any, module: Pat
     assert not (tmp_path / "small.py.resume").exists()
 
 
+def test_several_candidates_at_a_time_give_the_same(passfuzz: Any, module: Path, tmp_path: Path) -> None:
+    load = write_passes(tmp_path, "WrongNumbers", "Raises")
+    found = []
+    for jobs in ("1", "3"):
+        asked = ("reduce", module, "--load", load, "--passes", "WrongNumbers,Raises", "--oracle", "numeric", "--json")
+        output = tmp_path / f"small-{jobs}.py"
+        status, stdout, stderr = passfuzz(*asked, "-o", output, "--time", "10m", "--jobs", jobs)
+        assert status == 0, stderr
+        said = json.loads(stdout)
+        found.append((output.read_text(), said["reduced"]["oracle_calls"], sorted(said["others"])))
+        assert ends_with(output) == 1
+    assert found[0] == found[1]
+    assert found[0][2], "the crash is met on the way"
+
+
 def test_a_message_picks_the_failure(passfuzz: Any, module: Path, tmp_path: Path) -> None:
     load = write_passes(tmp_path, "WrongNumbers", "Raises")
     asked = ("reduce", module, "--load", load, "--passes", "WrongNumbers,Raises", "-o", tmp_path / "small.py", "--json")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -162,6 +163,43 @@ def test_a_function_is_called_with_the_module(passfuzz: Any, tmp_path: Path, swi
     assert text.startswith(f"{IMPORTS}@I.ir_module\nclass Mine:\n")
     assert "R.nn.relu" in text and "R.add" not in text and "touched" not in text
     assert ("R.multiply" in text) is bool(switch)
+
+
+@pytest.mark.parametrize("switch", ["", "raises", "dies"])
+def test_several_candidates_at_a_time_give_the_same(passfuzz: Any, tmp_path: Path, switch: str) -> None:
+    module = write(tmp_path / "module.py", IMPORTS + BODY)
+    check = write(tmp_path / "check.py", f"SWITCH = {switch!r}\n{FUNCTION}")
+    found = []
+    for jobs in ("1", "3"):
+        output = tmp_path / f"small-{jobs}.py"
+        asked = ("reduce", module, "--interesting", f"{check}:has_relu", "-o", output, "--time", "10m", "--json")
+        status, stdout, stderr = passfuzz(*asked, "--jobs", jobs)
+        assert status == 0, stderr
+        found.append((output.read_text(), json.loads(stdout)["reduced"]["oracle_calls"]))
+    assert found[0] == found[1]
+    assert found[0][1] > 5
+
+
+def test_a_command_gets_a_file_of_its_own(passfuzz: Any, tmp_path: Path) -> None:
+    """Several commands at a time do not write over the file of another."""
+    module = write(tmp_path / "module.py", BODY)
+    told = tmp_path / "told"
+    told.mkdir()
+    twice = f"""\
+import os, sys, time
+first = open(sys.argv[1]).read()
+time.sleep(0.2)
+same = first == open(sys.argv[1]).read()
+open({str(told)!r} + f"/{{os.getpid()}}", "w").write(f"{{same}} {{os.path.basename(sys.argv[1])}} {{sys.argv[1]}}")
+sys.exit("R.nn.relu" not in first)
+"""
+    command = f"{os.sys.executable} -S {write(tmp_path / 'check.py', twice)}"  # type: ignore[attr-defined]
+    asked = ("reduce", module, "--interesting", command, "-o", tmp_path / "small.py", "--time", "10m", "--jobs", "4")
+    status, _, stderr = passfuzz(*asked)
+    assert status == 0, stderr
+    lines = [file.read_text().split() for file in told.iterdir()]
+    assert len(lines) > 5
+    assert {(same, name) for same, name, _ in lines} == {("True", "candidate.py")}
 
 
 def test_a_function_that_refuses_says_what_it_gave(passfuzz: Any, tmp_path: Path) -> None:

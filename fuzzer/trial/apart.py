@@ -1,0 +1,86 @@
+"""Judges candidates of a failure in copies of this process, several at the same time. Worker processes only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from corpus.reduce import Candidate
+from fuzzer.protocol import Failure
+from fuzzer.trial.rejudge import Rejudge
+from fuzzer.trial.watch import Unwatched, Watch
+from oracles.forked import ChildRaised, Ended, Pending, begun
+
+PATIENCE_S = 600.0
+"""Seconds that a candidate may take in all: each process that judges it has its own limit, which is far below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a copy of this process has to say of a candidate. failure: that of the candidate, None where it does not
+    fail in the same way. met: how it fails in other ways."""
+
+    failure: Failure | None
+    met: tuple[Failure, ...]
+
+
+@dataclass(slots=True)
+class Apart:
+    """Begins to judge candidates. whole: the judging, with all that must hold, by `rejudge`. told: what is done with
+    the answer, in this process; alone: judges in this process, where a copy has ended."""
+
+    rejudge: Rejudge
+    watch: Watch
+    whole: Callable[[Candidate], bool]
+    told: Callable[[Candidate, Judged], bool]
+    alone: Callable[[Candidate], bool]
+
+    @property
+    def at_once(self) -> int:
+        return self.watch.jobs
+
+    def __call__(self, candidate: Candidate) -> JudgedApart:
+        return JudgedApart(self, candidate, begun(lambda: self._judged(candidate)))
+
+    def _judged(self, candidate: Candidate) -> Judged:
+        notes = _Notes(self.watch)
+        self.rejudge.go_apart(notes)
+        interesting = self.whole(candidate)
+        return Judged(self.rejudge.last if interesting else None, tuple(notes.noted))
+
+
+@dataclass(slots=True)
+class JudgedApart:
+    """An answer of a copy of this process."""
+
+    apart: Apart
+    candidate: Candidate
+    pending: Pending[Judged]
+
+    def interesting(self) -> bool:
+        try:
+            said = self.pending.result(PATIENCE_S)
+        except ChildRaised:
+            return self.apart.alone(self.candidate)
+        return self.apart.alone(self.candidate) if isinstance(said, Ended) else self.apart.told(self.candidate, said)
+
+    def drop(self) -> None:
+        self.pending.drop()
+
+
+@dataclass(slots=True)
+class _Notes(Unwatched):
+    """Notes what is met, and asks `watch` for all else."""
+
+    watch: Watch
+    noted: list[Failure] = field(default_factory=list)
+
+    @property
+    def tries(self) -> int:  # type: ignore[override]
+        return self.watch.tries
+
+    def fits(self, failure: Failure) -> bool:
+        return self.watch.fits(failure)
+
+    def met(self, failure: Failure) -> None:
+        self.noted.append(failure)
