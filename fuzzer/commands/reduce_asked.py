@@ -25,9 +25,9 @@ class ReduceOptions:
     passes: names, () for the case's own, else the loaded file's, else the default build pipeline. keep: which of
     several failures. interesting: a predicate that decides instead: a command, called as CMD FILE.py with a TVMScript
     candidate, whose exit status 0 keeps it; or FILE.py:function, called with an IRModule in a child. jobs: so many
-    candidates are judged at the same time, with the same result. time_s: seconds for the search. load, target, trust, own: as in `fuzzer.commands.check.check_module`. output: a script, or a folder
-    for a case, which has the best so far after every success; None to write nothing. resume: goes on with what an
-    earlier reduction has left there.
+    candidates are judged at the same time, with the same result. time_s: seconds for the search. load, target, trust,
+    own: as in `fuzzer.commands.check.check_module`. output: a script, or a folder for a case, which has the best so
+    far after every success; None to write nothing. resume: goes on with what an earlier reduction has left there.
     """
 
     passes: tuple[str, ...] = ()
