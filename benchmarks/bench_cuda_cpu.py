@@ -44,7 +44,8 @@ from oracles.builds.build import NotBuilt, as_built, passes_to_come
 from oracles.builds.cuda_cpu import available, to_ptx
 from oracles.builds.cuda_cpu.machine import CudaCpuModule, NotCompiled, build, judge
 from oracles.ir.walk import nodes_of, prim_funcs
-from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import NoMeaning, Unsure, Wrong
 from oracles.trace import MeaningState, Raised
 from oracles.tvm_errors import headline
 from oracles.workbench import Workbench

@@ -29,7 +29,8 @@ from generators.passes.row import Meaning, Phase
 from generators.passes.table import PASSES, PIPELINES, default_call
 from generators.source import SeededSource
 from oracles.checks import numeric
-from oracles.reference.numbers import Numbers, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import Wrong
 from oracles.trace import MeaningState, Position
 from oracles.verdict import Failed, Inconclusive, Passed
 from oracles.walk import walk

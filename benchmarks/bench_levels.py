@@ -33,7 +33,8 @@ from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_cal
 from generators.relax.knobs import Knobs
 from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
-from oracles.reference.numbers import NoMeaning, Numbers, Unsure
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import NoMeaning, Unsure
 from oracles.trace import MeaningState, Raised
 from oracles.workbench import Workbench
 

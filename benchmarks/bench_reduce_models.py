@@ -34,8 +34,8 @@ from generators import tvm_api as T
 from generators.case import EntryCall, PassCall
 from oracles.forked import Ended, forked
 from oracles.ir.walk import nodes_of, prim_funcs, relax_functions
+from oracles.reference.engine import interpreted
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.numbers import interpreted
 from oracles.reference.values import Tensor, flattened, from_argument
 
 PASSES = tuple(PassCall(f"P{number}", "") for number in range(6))

@@ -169,6 +169,7 @@ def reduce(
 ) -> None:
     """Make a failing case or module small and write a script, or a case, that shows the failure."""
     from fuzzer.commands.reduce import reduce_case
+    from fuzzer.commands.reduce_asked import ReduceOptions, read_keep
     from fuzzer.commands.reduce_output import output_of_reduction
     from fuzzer.own_numbers import read_own_numbers
     from fuzzer.pass_items import read_passes
@@ -179,25 +180,20 @@ def reduce(
 
     asked = read_passes(passes, load, config or (), trust)
     check_oracle_names(() if oracle is None else (oracle,), "--oracle")
-    result = reduce_case(
-        existing_subject(subject),
+    wanted = ReduceOptions(
         passes=asked.items,
-        oracle=oracle,
+        keep=read_keep(oracle, message, rejections, builds, flaky),
         interesting=interesting,
+        jobs=read_jobs(jobs) or 1,
         time_s=read_time(time),
         load=asked.load,
         target=None if target is None else read_targets([target])[0],
         trust=trust,
-        message=message,
-        rejections=rejections,
-        builds=builds,
-        flaky=flaky,
-        jobs=read_jobs(jobs) or 1,
-        resume=resume,
-        output=output_of_reduction(output, interesting is not None),
-        display=ShrinkDisplay(console(stderr=True)),
         own=read_own_numbers(inputs, rtol, atol),
+        output=output_of_reduction(output, interesting is not None),
+        resume=resume,
     )
+    result = reduce_case(existing_subject(subject), wanted, ShrinkDisplay(console(stderr=True)))
     show_reduction(result, output, as_json, stats)
 
 

@@ -74,7 +74,9 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
 
     def count_pass(self, name: str, *columns: PassColumn) -> None:
         """Adds one to columns of a pass."""
-        _add_table(self.passes, {name: dict.fromkeys(columns, 1)}, PASS_COLUMNS)
+        row = _row(self.passes, name, PASS_COLUMNS)
+        for column in columns:
+            row[column] = row.get(column, 0) + 1
 
     def count_met(self, name: str, operators: Iterable[str], nodes: Iterable[str], *columns: PassColumn) -> None:
         """Adds one to columns of what a pass has met."""
@@ -84,7 +86,8 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
 
     def count_oracle(self, name: str, column: OracleColumn) -> None:
         """Adds one to a column of an oracle."""
-        _add_table(self.oracles, {name: {column: 1}}, ORACLE_COLUMNS)
+        row = _row(self.oracles, name, ORACLE_COLUMNS)
+        row[column] = row.get(column, 0) + 1
 
     def to_json(self) -> dict[str, Any]:
         """The counters by name, names sorted, times in milliseconds; as `summary.json` holds them."""
@@ -121,6 +124,14 @@ def bump(counts: dict[str, Number], name: str, amount: Number) -> None:
 def _add_counts(into: dict[str, Number], counted: Mapping[str, Number]) -> None:
     for name, number in counted.items():
         into[name] = into.get(name, 0) + number
+
+
+def _row(table: dict[str, dict[Column, int]], name: str, columns: tuple[Column, ...]) -> dict[Column, int]:
+    """The row of a name; one that is new has every column."""
+    row = table.get(name)
+    if row is None:
+        row = table[name] = dict.fromkeys(columns, 0)
+    return row
 
 
 def _add_table(

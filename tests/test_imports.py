@@ -56,6 +56,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("finding", "module_text"),
         ("repro_passes", "store"),
         ("registry", "replayable", "repro_calls", "signature_baseline"),
+        ("repro_body",),
         ("agreement", "promotion", "repro"),
         ("wording",),
         ("bug_pages", "readme"),

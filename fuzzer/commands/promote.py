@@ -49,18 +49,13 @@ def promote(
     of the cause; None for what the run says in whose OUT the folder lies. trust: whether a case of somebody else may
     join the corpus that comes with passfuzz. Raises UsageError, and EnvironmentFault where it cannot be written.
     """
-    try:
-        stored = read_case(folder)
-    except CorruptCase as error:
-        raise UsageError(str(error)) from error
-    if not (folder / REPRO).is_file():
-        raise UsageError(f"{folder}: has no {REPRO}: nothing has confirmed it")
-    if not stored.cause:
+    stored = _confirmed_case(folder)
+    cause = stored.cause
+    if not cause:
         raise UsageError(
             f"{folder}: the case has no cause, as an older passfuzz has written it; a new run finds it again"
         )
-    before = registry_to_edit(registry)
-    entry = before.match(stored.cause)
+    entry = registry_to_edit(registry).match(cause)
     if entry is not None and entry.case:
         raise UsageError(f"{registry}, line {entry.line}: has the cause of {folder} already, with case {entry.case}")
     cases = registry.parent / CASES
@@ -68,8 +63,31 @@ def promote(
         _refuse_strangers(folder, cases)
     there = folder.resolve().parent == cases.resolve()
     slug = folder.resolve().name if there else _slug(words, stored, cases)
-    made = KnownCause(
-        cause=stored.cause,
+    made = _entry(stored, cause, slug, words, today, tier or _tier(folder))
+    try:
+        if not there:
+            copy_case(folder, cases / slug)
+        _write_entry(registry, entry, made, None if there else cases / slug)
+    except CorruptCase as error:
+        raise UsageError(str(error)) from error
+    except (BadRegistry, OSError) as error:
+        raise not_written(registry, error) from error
+    return made if entry is None else replace(entry, case=slug)
+
+
+def _confirmed_case(folder: Path) -> StoredCase:
+    try:
+        stored = read_case(folder)
+    except CorruptCase as error:
+        raise UsageError(str(error)) from error
+    if not (folder / REPRO).is_file():
+        raise UsageError(f"{folder}: has no {REPRO}: nothing has confirmed it")
+    return stored
+
+
+def _entry(stored: StoredCase, cause: str, slug: str, words: Words, today: date, tier: Tier) -> KnownCause:
+    return KnownCause(
+        cause=cause,
         title=one_line(words.title or stored.title),
         status=words.status,
         versions=tuple(version for version, outcome in stored.expected if outcome == "fails"),
@@ -79,25 +97,21 @@ def promote(
         quote=words.quote,
         fixed_in=words.fixed_in,
         seen=today.isoformat(),
-        tier=tier or _tier(folder),
+        tier=tier,
     )
+
+
+def _write_entry(registry: Path, entry: KnownCause | None, made: KnownCause, copy: Path | None) -> None:
+    """Adds `made`, or its case to the entry that is there. copy: the copied case, which goes where that fails."""
     try:
-        if not there:
-            copy_case(folder, cases / slug)
-        try:
-            if entry is None:
-                add_entries(registry, [made])
-            else:
-                change_entries(registry, {entry.identity: {"case": slug}})
-        except (BadRegistry, OSError):
-            if not there:
-                shutil.rmtree(cases / slug, ignore_errors=True)
-            raise
-    except CorruptCase as error:
-        raise UsageError(str(error)) from error
-    except (BadRegistry, OSError) as error:
-        raise not_written(registry, error) from error
-    return made if entry is None else replace(entry, case=slug)
+        if entry is None:
+            add_entries(registry, [made])
+        else:
+            change_entries(registry, {entry.identity: {"case": made.case}})
+    except (BadRegistry, OSError):
+        if copy is not None:
+            shutil.rmtree(copy, ignore_errors=True)
+        raise
 
 
 def keep_in(folder: Path, corpus: Path, words: Words, trust: bool = False) -> Path:
@@ -106,10 +120,8 @@ def keep_in(folder: Path, corpus: Path, words: Words, trust: bool = False) -> Pa
 
     Raises UsageError for what is no case with a script, and EnvironmentFault where it cannot be written.
     """
+    stored = _confirmed_case(folder)
     try:
-        stored = read_case(folder)
-        if not (folder / REPRO).is_file():
-            raise UsageError(f"{folder}: has no {REPRO}: nothing has confirmed it")
         if not trust:
             _refuse_strangers(folder, corpus)
         target = corpus / _slug(words, stored, corpus)

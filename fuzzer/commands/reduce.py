@@ -9,9 +9,9 @@ from typing import Protocol
 
 from corpus.store import CorruptCase, StoredCase, read_case
 from fuzzer.campaign.interrupts import Interrupts
-from fuzzer.commands.reduce_asked import read_keep, read_predicate
+from fuzzer.commands.reduce_asked import ReduceOptions, read_predicate
 from fuzzer.commands.reduce_output import ReductionOutput, identity
-from fuzzer.commands.reduce_shown import Shown, proposed_tries, shown, shown_by
+from fuzzer.commands.reduce_shown import Shown, proposed_tries, shown
 from fuzzer.errors import EnvironmentFault, UsageError, tell
 from fuzzer.oneshot.ask import ask, scratch_folder
 from fuzzer.oneshot.messages import (
@@ -20,7 +20,6 @@ from fuzzer.oneshot.messages import (
     Keep,
     Kept,
     NothingFails,
-    Predicate,
     Printed,
     Recorded,
     Reduction,
@@ -29,7 +28,6 @@ from fuzzer.oneshot.messages import (
     Warned,
 )
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
-from fuzzer.own_numbers import DRAWN, OwnNumbers
 from fuzzer.results import NothingToReduce, ReduceResult
 from fuzzer.settings import case_folder
 from fuzzer.trust import admit, is_trusted_subject
@@ -51,72 +49,67 @@ class Display(Protocol):
     def on_end(self) -> None: ...
 
 
-def reduce_case(
-    path: Path,
-    *,
-    passes: tuple[str, ...],
-    oracle: str | None,
-    interesting: str | None,
-    time_s: float,
-    load: Path | None,
-    target: str | None = None,
-    trust: bool = False,
-    own: OwnNumbers = DRAWN,
-    message: str | None = None,
-    rejections: bool = False,
-    builds: bool = False,
-    flaky: int = 1,
-    jobs: int = 1,
-    resume: bool = False,
-    output: Path | None = None,
-    display: Display | None = None,
-) -> ReduceResult | NothingToReduce:
-    """The smallest case found in `time_s` seconds that fails as the given one does, written to `output`.
+def reduce_case(path: Path, options: ReduceOptions, display: Display | None = None) -> ReduceResult | NothingToReduce:
+    """The smallest case found in time that fails as the given one does, written to `options.output`.
 
-    Kept is a failure under `passes`: names, () for the case's own, else the loaded file's, else the default build
-    pipeline. Of several it is the one that a user minds most (`fuzzer.oneshot.keep`), of `oracle`, with a message that
-    matches `message`, where these are given. rejections, builds, flaky: see `fuzzer.oneshot.messages.Keep`. The script
-    is run to see that it shows the failure.
-    With `interesting` a predicate decides instead: a command, called as CMD FILE.py with a TVMScript candidate, whose
-    exit status 0 keeps it; or FILE.py:function, called with an IRModule in a child. The script is then that module, and
-    passes are not applied. No walls are put around what is the user's own.
-    jobs: so many candidates are judged at the same time, with the same result.
-    output: a script, or a folder for a case; None to write nothing. It has the best so far after every success. resume:
-    goes on with what an earlier reduction has left there. trust, own: as in `fuzzer.commands.check.check_module`.
+    Kept is a failure under the passes: of several the one that a user minds most (`fuzzer.oneshot.keep`), as far as
+    `options.keep` leaves a choice. The script is run to see that it shows the failure. With a predicate of the user's
+    the script is the module that the predicate keeps, and passes are not applied. No walls are put around what is the
+    user's own.
 
     Ctrl-C ends it with the smallest so far; where there is none yet, KeyboardInterrupt is raised. Raises UsageError for
     what cannot be read or is ill-formed; EnvironmentFault for a TVM that does not work and for a failure that does not
     show again, which is then left as a script that is not confirmed.
     """
-    refuse_groups(passes)
-    keep = read_keep(oracle, message, rejections, builds, flaky)
-    predicate = None if interesting is None else read_predicate(interesting, keep, passes, path)
-    if predicate is not None and own.asked:
-        raise UsageError("--interesting and --inputs, --rtol, --atol: a predicate of yours compares numbers itself")
-    case = judged_on(read_subject(path, load, trust), target or DEFAULT, path)
-    if case.origin.captured and keep.oracle is None:  # What a user's command fails by is what he means.
-        keep = replace(keep, rejections=True)
-    if not trust:
-        admit(path, case, load)
-    trust = trust or case.load is not None
-    trusted = trust or is_trusted_subject(path)
-    wanted = (passes, keep.oracle, keep.message, interesting)
-    recorded = _recorded(path)
-    out = None if output is None else ReductionOutput(output, identity(case, *wanted), trusted, recorded is None)
-    request = Request(
-        "reduce", case, passes, keep, predicate, recorded, time_s, subject=str(path), trust=trust, own=own, jobs=jobs
-    )
+    request = _request(path, options)
+    trusted = request.trust or is_trusted_subject(path)
+    out = None if options.output is None else _output(options.output, request, options.interesting, trusted)
     before: dict[str, float] = {}
-    if resume:
+    if options.resume:
         request, before = _resumed(request, out)
         if out is not None and not trusted:
-            admit(out.resume, request.case, load)
+            admit(out.resume, request.case, options.load)
     reduction = _Reducing(request, out, display).reduction()
     if isinstance(reduction, NothingFails):
         return NothingToReduce(reduction.tried)
     reduction = replace_sizes(reduction, before)
-    what = None if predicate is not None else shown(reduction, trust, max(flaky, 1 if reduction.shows is None else 2))
+    tries = max(options.keep.flaky, 1 if reduction.shows is None else 2)
+    what = None if request.predicate is not None else shown(reduction, request.trust, tries)
     return _result(reduction, what, request, out)
+
+
+def _request(path: Path, options: ReduceOptions) -> Request:
+    """What the process is asked. Raises UsageError."""
+    refuse_groups(options.passes)
+    keep, predicate = options.keep, None
+    if options.interesting is not None:
+        predicate = read_predicate(options.interesting, keep, options.passes, path)
+        if options.own.asked:
+            raise UsageError("--interesting and --inputs, --rtol, --atol: a predicate of yours compares numbers itself")
+    case = judged_on(read_subject(path, options.load, options.trust), options.target or DEFAULT, path)
+    if case.origin.captured and keep.oracle is None:  # What a user's command fails by is what he means.
+        keep = replace(keep, rejections=True)
+    if not options.trust:
+        admit(path, case, options.load)
+    return Request(
+        "reduce",
+        case,
+        options.passes,
+        keep,
+        predicate,
+        _recorded(path),
+        options.time_s,
+        subject=str(path),
+        trust=options.trust or case.load is not None,
+        own=options.own,
+        jobs=options.jobs,
+    )
+
+
+def _output(path: Path, request: Request, interesting: str | None, trusted: bool) -> ReductionOutput:
+    """Where the result goes, and what tells it from that of another reduction."""
+    asked = identity(request.case, request.passes, request.keep.oracle, request.keep.message, interesting)
+    return ReductionOutput(path, asked, trusted, request.recorded is None)
 
 
 def replace_sizes(reduction: Reduction, before: dict[str, float]) -> Reduction:
@@ -298,6 +291,3 @@ def _unfinished(reduction: Reduction, time_s: float) -> str:
 def _written(seconds: float) -> str:
     """Seconds as the option takes them."""
     return f"{seconds / 60:g}m" if seconds >= 60 and seconds % 60 == 0 else f"{seconds:g}s"
-
-
-__all__ = ["Display", "Predicate", "reduce_case", "shown_by"]

@@ -6,14 +6,41 @@ import re
 import shlex
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from fuzzer.errors import UsageError
 from fuzzer.oneshot.messages import Keep, Predicate
+from fuzzer.own_numbers import DRAWN, OwnNumbers
 from fuzzer.settings import FILE_BYTES, case_folder, unreadable
 
 _FUNCTION = re.compile(r"(?P<file>.*\.py):(?P<function>[^\W\d]\w*)")
 MOST_TRIES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceOptions:
+    """What a user asks of a reduction.
+
+    passes: names, () for the case's own, else the loaded file's, else the default build pipeline. keep: which of
+    several failures. interesting: a predicate that decides instead: a command, called as CMD FILE.py with a TVMScript
+    candidate, whose exit status 0 keeps it; or FILE.py:function, called with an IRModule in a child. jobs: so many
+    candidates are judged at the same time, with the same result. time_s: seconds for the search. load, target, trust,
+    own: as in `fuzzer.commands.check.check_module`. output: a script, or a folder for a case, which has the best so
+    far after every success; None to write nothing. resume: goes on with what an earlier reduction has left there.
+    """
+
+    passes: tuple[str, ...] = ()
+    keep: Keep = Keep()
+    interesting: str | None = None
+    jobs: int = 1
+    time_s: float = 60.0
+    load: Path | None = None
+    target: str | None = None
+    trust: bool = False
+    own: OwnNumbers = DRAWN
+    output: Path | None = None
+    resume: bool = False
 
 
 def read_keep(oracle: str | None, message: str | None, rejections: bool, builds: bool, flaky: int) -> Keep:

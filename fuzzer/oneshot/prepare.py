@@ -37,7 +37,8 @@ from oracles.builds.build import rest_of_pipeline
 from oracles.builds.needs import builder_of
 from oracles.checks.well_formed import complaint
 from oracles.forked import Ended, limit_memory
-from oracles.reference.numbers import DISCARDS, NoMeaning, Numbers
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import DISCARDS, NoMeaning
 from oracles.reference.values import mostly_numbers
 from oracles.tvm_errors import headline
 from oracles.workbench import constructed

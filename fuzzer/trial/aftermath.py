@@ -18,8 +18,9 @@ from oracles.forked import Ended, forked
 from oracles.ir.difference import HEAD, difference
 from oracles.ir.verifier import first_complaint
 from oracles.reference.calling import LeftOut
+from oracles.reference.engine import interpreted
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.numbers import Numbers, interpreted
+from oracles.reference.numbers import Numbers
 from oracles.reference.values import Tensor, declared, flattened, from_argument
 from oracles.scripts import script_for
 from oracles.trace import MeaningState, Position

@@ -29,7 +29,7 @@ from oracles.checks.legalised import undispatched
 from oracles.evidence import InKernel
 from oracles.ir.fingerprint import fingerprint
 from oracles.oracle import BuildOracle
-from oracles.reference.numbers import Unsure, Wrong
+from oracles.reference.outcome import Unsure, Wrong
 from oracles.table import BUILD, ORACLES
 from oracles.trace import Position, Raised, Step
 from oracles.tvm_errors import headline, states_limit

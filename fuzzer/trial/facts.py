@@ -40,7 +40,8 @@ from oracles.ir.operators import CONSUMED, operator_calls
 from oracles.ir.rewrite import rewritten
 from oracles.ir.tir_rewrite import stored_kinds
 from oracles.nested import running_at_end
-from oracles.reference.numbers import Numbers, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import Wrong
 from oracles.trace import MeaningState, Position, Raised, Step
 from oracles.verdict import DEFINED_TWICE, LOWERING, WRONG_RESULT, Failed
 from oracles.walk import walk
@@ -187,7 +188,7 @@ class _Look:
         if self.failed.symptom != WRONG_RESULT and not isinstance(self.failed.evidence, ReferenceTrap):
             return not step.input_kept or broken(step.before, step.after) is not None
         numbers, floor = bench.meaning.numbers, step.row.promise.lowers_to
-        if floor is not None and numbers.floor is None:
+        if floor is not None and numbers.starting.floor is None:
             numbers = numbers.coarser(floor)
         return isinstance(numbers.judge_module(step.after, step.end.calling, step.end.synchronised), Wrong)
 

@@ -22,7 +22,8 @@ from oracles.activities import Activity, Applying, Asking, Interpreting, Setting
 from oracles.checks import survives
 from oracles.ir.verifier import COMPLAINTS
 from oracles.oracle import Oracle, Runs, StepOracle, TraceOracle
-from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import NoMeaning, Unsure, Wrong
 from oracles.table import ORACLES
 from oracles.trace import MeaningState, Position, Step, Trace
 from oracles.verdict import PASSED, Skipped, Verdict

@@ -16,7 +16,7 @@ from oracles.ir.module_caches import by_module, by_relax_functions
 from oracles.ir.operators import operator_calls
 from oracles.ir.walk import nodes_of, prim_func_parts, prim_funcs
 
-EVERY = 4
+EVERY = 8
 """One case in so many is counted, by its index: so the counts do not follow the number of workers."""
 FUNCTIONS = 256
 """PrimFuncs of which the kinds of nodes are remembered: most passes leave most of them alone."""

@@ -39,7 +39,8 @@ from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.evidence import AcrossProcesses
 from oracles.forked import ChildRaised, Ended, forked
 from oracles.oracle import TraceOracle
-from oracles.reference.numbers import NoMeaning, Numbers
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import NoMeaning
 from oracles.reference.values import Runtime, Tensor, declared, flattened
 from oracles.table import BUILD, NEED_NUMBERS, ORACLES
 from oracles.verdict import CRASH, Failed
@@ -79,46 +80,54 @@ def _shrunk(
     budget_s: float,
     watch: Watch,
 ) -> Finding | None:
-    bare = replace(start, setup=(), passes=())
-    building = failure.oracle in CPU_BUILDS or (failure.oracle == BUILD and takes_as_it_is(start.module, plan))
-    if building and rejudge.interesting(bare):
-        start = bare  # Code generation is in question, and passes can be as small a part of a case as none.
-    elif not rejudge.interesting(start):
-        return None
-    blamed = _blamed(rejudge, repertoire, failure, start)
-    if blamed is None:
+    begun = _start(rejudge, plan, failure, start)
+    blamed = None if begun is None else _blamed(rejudge, repertoire, failure, begun)
+    if begun is None or blamed is None:
         return None
     asked = _Asked(plan, repertoire, rejudge, failure, blamed, ASKED_SHARE * budget_s, watch)
-    reduction, official = _reduced(rejudge, asked, start, (1 - ASKED_SHARE) * budget_s)
+    reduction, official = _reduced(rejudge, asked, begun, (1 - ASKED_SHARE) * budget_s)
     ends = failure.oracle == BUILD and failure.symptom == CRASH and failure.culprit == CODEGEN
     if ends and (repertoire.under_test is None or not TARGETS[plan.target].threads):
         first = _first_wrong(plan, repertoire, reduction.candidate)
         blamed = _blamed_after(blamed, first, repertoire.under_test)
-        if blamed is None:
-            return None
-    rejudge.interesting(reduction.candidate)
-    last = rejudge.last or failure
-    case = as_case(reduction.candidate, like)
+    return None if blamed is None else _finding(asked, reduction, blamed, official, like)
+
+
+def _start(rejudge: Rejudging, plan: Plan, failure: Failure, start: Candidate) -> Candidate | None:
+    """What to reduce: without its passes where the module fails alone; None where nothing fails again."""
+    bare = replace(start, setup=(), passes=())
+    building = failure.oracle in CPU_BUILDS or (failure.oracle == BUILD and takes_as_it_is(start.module, plan))
+    if building and rejudge.interesting(bare):
+        return bare  # Code generation is in question, and passes can be as small a part of a case as none.
+    return start if rejudge.interesting(start) else None
+
+
+def _finding(asked: _Asked, reduction: Smallest, blamed: str, official: str, like: Case) -> Finding:
+    plan, repertoire, failure, candidate = asked.plan, asked.repertoire, asked.failure, reduction.candidate
+    asked.rejudge.interesting(candidate)
+    last = asked.rejudge.last or failure
+    case = as_case(candidate, like)
     blamed = culprit_named(blamed, case.passes)
     verdict = Failed(last.symptom, last.message, last.detail or failure.detail, blamed, last.evidence, last.difference)
     signature = signature_of(last.oracle, verdict, blamed, operators_in(case.module.script))
-    found = cause_in(failure.oracle, verdict, blamed, reduction.candidate, plan, repertoire)
+    found = cause_in(failure.oracle, verdict, blamed, candidate, plan, repertoire)
     if found.logged:
         verdict = replace(verdict, detail=f"{verdict.detail}\nTVM logs: {found.logged}".lstrip("\n"))
+    compares = failure.oracle in NEED_NUMBERS
     return Finding(
         case=case,
         verdict=verdict,
         oracle=failure.oracle,
         signature=signature,
-        tier="A" if official else _tier(plan, repertoire, failure, reduction.candidate),
+        tier="A" if official else _tier(plan, repertoire, failure, candidate),
         at_s=0.0,
         tvm=str(tvm.__version__),
         reduced=reduction.stats(),
-        expectations=expectations_of(reduction.candidate, plan, repertoire) if failure.oracle in NEED_NUMBERS else (),
-        fault=whose_fault(reduction.candidate, plan, repertoire) if failure.oracle in NEED_NUMBERS else (),
+        expectations=expectations_of(candidate, plan, repertoire) if compares else (),
+        fault=whose_fault(candidate, plan, repertoire) if compares else (),
         promise=ORACLES[failure.oracle].promise,
         cause=str(found.cause),
-        aftermath=aftermath_of(reduction.candidate, plan, repertoire, failure.oracle),
+        aftermath=aftermath_of(candidate, plan, repertoire, failure.oracle),
         environment=environment(),
         official=official,
     )
@@ -260,7 +269,7 @@ def expectations_of(candidate: Candidate, plan: Plan, repertoire: Repertoire) ->
     numbers = Numbers(candidate.module, candidate.calls, floor, plan.tolerance)
     if isinstance(numbers.expected, NoMeaning):
         return ()
-    stated = [_expectation(*pair) for pair in zip(numbers.indices, numbers.decisive, strict=True)]
+    stated = [_expectation(*pair) for pair in zip(numbers.indices, numbers.starting.decisive, strict=True)]
     return tuple(expectation for expectation in stated if expectation is not None)
 
 

@@ -28,7 +28,8 @@ from oracles.ir.compare import with_functions
 from oracles.ir.walk import prim_funcs, relax_functions
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported, symptom_of
-from oracles.reference.numbers import NoMeaning, Numbers
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import NoMeaning
 from oracles.trace import Bench, MeaningState, Position, Raised, Step
 from oracles.verdict import Failed, Inconclusive, Skipped, Verdict
 from oracles.walk import taken

@@ -16,7 +16,8 @@ from oracles.builds.agreement import conclusion, engines, groups
 from oracles.builds.blame import first_wrong, lowering_of
 from oracles.builds.build import as_built
 from oracles.builds.needs import builder_of
-from oracles.reference.numbers import NoMeaning, Numbers, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import NoMeaning, Wrong
 from oracles.trace import MeaningState, Position
 from oracles.walk import walk
 from oracles.workbench import Workbench

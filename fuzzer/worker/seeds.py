@@ -28,7 +28,8 @@ from generators.source import Source
 from generators.unavailable import Unavailable
 from oracles.ir.operators import operator_calls
 from oracles.ir.walk import nodes_of, prim_funcs, relax_functions
-from oracles.reference.numbers import NoMeaning, Numbers
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import NoMeaning
 
 SHARE = 0.25
 """The share of cases that start from a seed, while there are seeds."""

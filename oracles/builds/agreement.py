@@ -20,8 +20,10 @@ from oracles.builds.needs import LLVM, builder_of
 from oracles.forked import Ended, forked
 from oracles.reference.calling import Calling, LeftOut, Run
 from oracles.reference.compare import Difference, compare, widened
+from oracles.reference.engine import interpreted
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.numbers import NoMeaning, Numbers, interpreted
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import NoMeaning
 from oracles.reference.values import Runtime, from_argument
 from oracles.trace import Bench, Position, Raised
 from oracles.tvm_errors import headline

@@ -17,7 +17,8 @@ from oracles.builds.build import CODEGEN
 from oracles.builds.builders import BUILDERS
 from oracles.builds.needs import LLVM
 from oracles.ir.regions import declares_what_it_does
-from oracles.reference.numbers import Numbers, Unsure, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import Unsure, Wrong
 from oracles.trace import Bench, Position
 from oracles.walk import walk
 

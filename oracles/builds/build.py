@@ -91,7 +91,7 @@ def excess_precision(module: IRModule) -> str | None:
 
 def as_built(numbers: Numbers) -> Numbers:
     """The reference's results with the bounds that built code keeps."""
-    floor = excess_precision(numbers.start) if numbers.floor is None else None
+    floor = excess_precision(numbers.starting.module) if numbers.starting.floor is None else None
     return numbers if floor is None else numbers.coarser(floor)
 
 

@@ -22,7 +22,8 @@ from oracles.builds import cuda_device, needs
 from oracles.builds.cuda_cpu import machine, to_ptx
 from oracles.evidence import Evidence, InKernel, OrderOfThreads
 from oracles.reference.calling import Calling, Run
-from oracles.reference.numbers import Numbers, Unsure, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import Unsure, Wrong
 from oracles.trace import Bench
 from oracles.tvm_errors import headline
 from oracles.verdict import BUILD, DOES_NOT_BUILD, Failed, Skipped

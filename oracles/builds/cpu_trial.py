@@ -30,7 +30,7 @@ from oracles.evidence import Evidence, Hung
 from oracles.forked import Ended, forked
 from oracles.ir.walk import prim_funcs
 from oracles.reference.calling import Calling
-from oracles.reference.numbers import Unsure, Wrong
+from oracles.reference.outcome import Unsure, Wrong
 from oracles.trace import Bench, Position, Raised
 from oracles.tvm_errors import headline, states_limit
 from oracles.verdict import (

@@ -38,7 +38,8 @@ from oracles.evidence import Hung
 from oracles.forked import Ended, forked
 from oracles.ir.walk import nodes_of, prim_funcs
 from oracles.reference.calling import Calling, Run, direct
-from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import NoMeaning, Unsure, Wrong
 from oracles.reference.values import Callback, Runtime, Tensor, carried
 from oracles.trace import Bench, Raised
 from oracles.tvm_errors import headline, states_limit

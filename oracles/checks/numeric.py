@@ -17,7 +17,7 @@ from oracles.forked import Ended, forked
 from oracles.ir.difference import difference
 from oracles.ir.operators import BATCH_NORM, operator_calls
 from oracles.oracle import Runs, Stage, StepOracle
-from oracles.reference.numbers import NoMeaning, Unsure, Wrong
+from oracles.reference.outcome import NoMeaning, Unsure, Wrong
 from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import headline
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
@@ -34,7 +34,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if step.row.promise.meaning is Meaning.CHANGED:
         meaning.lost = "numbers: changed on purpose by an earlier pass"
         return Skipped("numbers: changed on purpose")
-    if step.row.promise.lowers_to is not None and meaning.numbers.floor is None:
+    if step.row.promise.lowers_to is not None and meaning.numbers.starting.floor is None:
         meaning.numbers = meaning.numbers.coarser(step.row.promise.lowers_to)
     if isinstance(meaning.numbers.expected, NoMeaning):
         return Skipped(meaning.numbers.expected.reason, stop=meaning.numbers.expected.stop)
@@ -50,7 +50,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
         case Wrong(symptom, message, call, evidence, how):
             meaning.lost = "numbers: wrong after an earlier pass"
             shown = change_of(step, bench.guarded)
-            if meaning.numbers.tolerance is not None:
+            if meaning.numbers.starting.tolerance is not None:
                 message = f"{message}; {how}"
                 how = ""
             detail = f"entry call {call}: {message}" + (f" ({how})" if how else "")

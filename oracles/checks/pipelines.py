@@ -32,7 +32,8 @@ from oracles.forked import Ended, forked
 from oracles.oracle import TraceOracle
 from oracles.reference.compare import Agreement, Difference, compare, widened
 from oracles.reference.errors import Unsupported
-from oracles.reference.numbers import NoMeaning, Numbers, undecided
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import NoMeaning, undecided
 from oracles.reference.values import Runtime, Tensor, from_argument
 from oracles.trace import Bench, Position, Raised, Trace
 from oracles.tvm_errors import headline, out_of_memory, states_limit
@@ -88,13 +89,13 @@ def judge(trace: Trace, bench: Bench) -> Verdict:
     numbers = bench.meaning.numbers
     if isinstance(numbers.expected, NoMeaning) and numbers.expected.trap is not None:
         return Skipped(numbers.expected.reason)
-    if (reason := not_runnable(numbers.start) or unregistered(numbers.start)) is not None:
+    if (reason := not_runnable(numbers.starting.module) or unregistered(numbers.starting.module)) is not None:
         return Skipped(f"pipelines: {reason}")
     target = tvm.target.Target(trace.target)
     # Numbers leave out the calls that the reference has no result of; where it has none at all, all are made.
     calls = trace.calls if isinstance(numbers.expected, NoMeaning) else numbers.calls
-    first = outputs(numbers.start, calls, relax.get_pipeline(DEFAULT_BUILD), target, bench)
-    second = outputs(numbers.start, calls, relax.get_default_pipeline(target), target, bench)
+    first = outputs(numbers.starting.module, calls, relax.get_pipeline(DEFAULT_BUILD), target, bench)
+    second = outputs(numbers.starting.module, calls, relax.get_default_pipeline(target), target, bench)
     if isinstance(first, Undone):
         return Skipped(f"pipelines: {first.reason}")
     if isinstance(second, Undone):
@@ -104,7 +105,7 @@ def judge(trace: Trace, bench: Bench) -> Verdict:
     verdict = compared(as_built(numbers), first, second)
     if isinstance(verdict, Failed) and verdict.culprit in _NAMES:
         names = (*PIPELINES[_NAMES[verdict.culprit]], *TIR_PIPELINE)
-        found = first_wrong(names, Position.at(numbers.start), as_built(numbers), bench)
+        found = first_wrong(names, Position.at(numbers.starting.module), as_built(numbers), bench)
         return verdict if found in (None, CODEGEN) else replace(verdict, culprit=found)
     return verdict
 
@@ -180,7 +181,7 @@ def _evidence(stop: Stopped) -> Evidence | None:
 def compared(numbers: Numbers, first: Outputs, second: Outputs) -> Verdict:
     """The verdict on the results of default_build (first) and of the target's default pipeline (second)."""
     if isinstance(numbers.expected, NoMeaning):
-        exact = "float" not in T.json_of(numbers.start)
+        exact = "float" not in T.json_of(numbers.starting.module)
         return _each([_loosely(result, exact) for result in first], second, BOTH)
     wanted = numbers.expected
     alone = [_each(wanted, results, culprit) for results, culprit in _by_culprit(first, second)]

@@ -38,32 +38,28 @@ FINGERPRINTS = by_module(fingerprint)
 
 def fingerprints_after(before: IRModule, after: IRModule | None) -> tuple[int, int | None]:
     """The fingerprints of the input of a pass and of its result, both right after the pass; the second is None where
-    there is no result, or one made of the very objects of the input (`same_parts`).
+    there is no result, or one made of the very objects of the input: what most passes of TIR give for functions in
+    which they find nothing to do.
 
     A function that both modules hold is hashed once.
     """
     functions, codes = named_functions(before), HASHES.fresh(before)
     kept = _composed(before, codes)
-    if after is None or same_parts(before, after):
+    if after is None or after.same_as(before):
         return kept, None
     known = {gvar.__chandle__(): (function, code) for (gvar, function), code in zip(functions, codes, strict=True)}
     new: list[int] = []
+    same = len(named_functions(after)) == len(functions)
     for gvar, function in named_functions(after):
         held = known.get(gvar.__chandle__())
-        same = held is not None and same_function(held[0], function)
-        new.append(held[1] if held is not None and same else int(T.structural_hash(function)))
+        if held is not None and same_function(held[0], function):
+            new.append(held[1])
+        else:
+            same = False
+            new.append(int(T.structural_hash(function)))
+    if same and same_object(before.attrs, after.attrs) and same_object(before.global_infos, after.global_infos):
+        return kept, None
     return kept, _composed(after, HASHES.put(after, new))
-
-
-def same_parts(before: IRModule, after: IRModule) -> bool:
-    """Whether two modules are made of the same objects, so that one's fingerprint is the other's: what most passes of
-    TIR give for functions in which they find nothing to do."""
-    if after.same_as(before):
-        return True
-    if not same_object(before.attrs, after.attrs) or not same_object(before.global_infos, after.global_infos):
-        return False
-    old, new = dict(named_functions(before)), dict(named_functions(after))
-    return old.keys() == new.keys() and all(same_function(old[gvar], new[gvar]) for gvar in new)
 
 
 def same_program(before: IRModule, after: IRModule) -> bool:

@@ -19,6 +19,7 @@ from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
 from generators.tvm_api import BaseFunc, Binding, Constant, Expr, GlobalVar, IRModule, Var
 from oracles.ir.walk import functions_of, operands
 from oracles.reference.annotations import bind_and_check
+from oracles.reference.calling import Packed, Run
 from oracles.reference.calls import call_value
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.machine import Frame, Machine, Rule
@@ -192,6 +193,31 @@ class Interpreter:
             raise Unsupported(str(error)) from error
         except ZeroDivisionError as error:
             raise Trap("division-by-zero", f"shape expression {expr} in {frame.function}") from error
+
+
+def interpreted(
+    module: IRModule, synchronised: bool = False, recorded: RecordedRun | None = None, exactly: bool = False
+) -> Run:
+    """Runs functions of a module in the reference; as in the VM, constants keep their memory from call to call.
+
+    exactly: operators of Relax give float64, whatever the dtypes; else every result is rounded to its dtype. PrimFuncs
+    compute in their own dtypes.
+    """
+    constants: dict[Constant, Tensor] = {}
+
+    def run(function: str, arguments: list[Runtime], packed: Packed = MappingProxyType({})) -> Runtime:
+        machine = Interpreter(
+            module,
+            bounded=exactly,
+            packed=packed,
+            constants=constants,
+            synchronised=synchronised,
+            recorded=recorded,
+        )
+        with np.errstate(all="ignore"):
+            return machine.apply(machine.function(function), arguments, function)
+
+    return run
 
 
 def _own_symbols(function: BaseFunc) -> list[Var]:

@@ -17,8 +17,8 @@ from fuzzer.trial.subject.entries import with_entries_in_place
 from generators import tvm_api as T
 from generators.case import EntryCall
 from oracles.ir.walk import nodes_of, prim_funcs, relax_functions
+from oracles.reference.engine import interpreted
 from oracles.reference.errors import Trap
-from oracles.reference.numbers import interpreted
 from oracles.reference.values import Tensor, flattened, from_argument
 
 GIVEN = np.linspace(-0.5, 0.5, 24, dtype="float32").reshape(4, 6)

@@ -21,7 +21,8 @@ from generators import tvm_api as T
 from generators.case import EntryCall, ModuleText, PassCall
 from oracles.ir.regions import declares_what_it_does
 from oracles.ir.walk import nodes_of, prim_funcs
-from oracles.reference.numbers import NoMeaning, Numbers, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import NoMeaning, Wrong
 
 HEAD = "@I.ir_module(s_tir=True)\nclass Module:\n"
 

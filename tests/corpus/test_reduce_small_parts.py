@@ -20,7 +20,8 @@ from generators import tvm_api as T
 from generators.case import EntryCall, ModuleText
 from oracles.ir.regions import declares_what_it_does
 from oracles.ir.walk import nodes_of, prim_funcs
-from oracles.reference.numbers import NoMeaning, Numbers
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import NoMeaning
 
 HEAD = "@I.ir_module(s_tir=True)\nclass Module:\n"
 

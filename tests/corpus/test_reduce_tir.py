@@ -16,7 +16,8 @@ from generators import tvm_api as T
 from generators.source import SeededSource
 from generators.tir.relax_caller import draw_prim_program
 from oracles.ir.walk import nodes_of, prim_funcs
-from oracles.reference.numbers import NoMeaning, Numbers, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import NoMeaning, Wrong
 
 PROGRAMS = 6
 

@@ -13,10 +13,11 @@ import pytest
 from corpus.replayable import CORPUS
 from fuzzer.commands.check import check_module
 from fuzzer.commands.reduce import reduce_case
+from fuzzer.commands.reduce_asked import ReduceOptions
 from fuzzer.commands.reduce_shown import shown_by
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.oneshot import prepare
-from fuzzer.oneshot.messages import Reduction
+from fuzzer.oneshot.messages import Keep, Reduction
 from fuzzer.results import NothingToReduce, ReduceResult
 from oracles.builds.cpu_builds import CPU_BUILDS
 from tests.fuzzer.planted import write_passes
@@ -240,7 +241,7 @@ def test_check_reads_a_case_folder_and_its_passes() -> None:
 def test_reduce_makes_a_planted_fault_small(module: Path, tmp_path: Path) -> None:
     load = write_passes(tmp_path, "Identity", "WrongNumbers")
     names = ("Identity", "WrongNumbers")
-    result = reduce_case(module, passes=names, oracle="numeric", interesting=None, time_s=HANGS_S, load=load)
+    result = reduce_case(module, ReduceOptions(names, Keep("numeric"), time_s=HANGS_S, load=load))
     assert isinstance(result, ReduceResult)
     assert result.finding is not None
     assert result.finding.startswith("numeric-WrongNumbers-")
@@ -271,7 +272,7 @@ def test_reduce_runs_the_script_beside_its_json(tmp_path: Path) -> None:
 
 def test_reduce_of_another_oracle_than_the_failing_one_says_that_nothing_fails(module: Path, tmp_path: Path) -> None:
     load = write_passes(tmp_path, "WrongNumbers")
-    result = reduce_case(module, passes=(), oracle="idempotence", interesting=None, time_s=HANGS_S, load=load)
+    result = reduce_case(module, ReduceOptions(keep=Keep("idempotence"), time_s=HANGS_S, load=load))
     assert isinstance(result, NothingToReduce)
     assert "the oracle idempotence does not fail" in result.tried[0]
 
@@ -281,7 +282,7 @@ def test_reduce_by_a_command_keeps_what_the_command_accepts(module: Path, tmp_pa
     command = tmp_path / "look.sh"
     command.write_text(f'#!/bin/sh\necho "$@" >> {seen}\ngrep -q "R.nn.relu" "$1"\n', encoding="utf-8")
     os.chmod(command, 0o755)
-    result = reduce_case(module, passes=(), oracle=None, interesting=str(command), time_s=HANGS_S, load=None)
+    result = reduce_case(module, ReduceOptions(interesting=str(command), time_s=HANGS_S))
     assert isinstance(result, ReduceResult)
     assert "R.nn.relu" in result.repro
     assert "R.multiply" not in result.repro
@@ -295,16 +296,14 @@ def test_a_command_that_hangs_is_ended(module: Path, tmp_path: Path) -> None:
     slow.write_text("#!/bin/sh\nsleep 100\n", encoding="utf-8")
     os.chmod(slow, 0o755)
     with pytest.raises(UsageError, match="does not end within 1 s"):
-        reduce_case(module, passes=(), oracle=None, interesting=str(slow), time_s=1.0, load=None)
+        reduce_case(module, ReduceOptions(interesting=str(slow), time_s=1.0))
 
 
 def test_reduce_of_a_lowered_module_leaves_its_dtypes_alone(tmp_path: Path) -> None:
     """In lowered modules a dtype is a constant, too, and holds no array."""
     lowered = tmp_path / "lowered.py"
     lowered.write_text(LOWERED, encoding="utf-8")
-    result = reduce_case(
-        lowered, passes=(), oracle=None, interesting="grep -q alloc_storage", time_s=HANGS_S, load=None
-    )
+    result = reduce_case(lowered, ReduceOptions(interesting="grep -q alloc_storage", time_s=HANGS_S))
     assert isinstance(result, ReduceResult)
     assert 'R.dtype("uint8")' in result.repro
     assert result.reduced["bindings"] == 1

@@ -18,6 +18,7 @@ import pytest
 from corpus.signature_baseline import read_notes, write_known
 from fuzzer import errors
 from fuzzer.campaign.observer import Observer
+from fuzzer.commands.reduce_asked import ReduceOptions
 from fuzzer.own_numbers import DRAWN
 from fuzzer.results import CampaignResult, CheckResult, CheckRow, ReduceResult, ReplayResult
 from fuzzer.settings import Settings
@@ -172,8 +173,8 @@ def test_check_shows_verdicts_and_the_culprit(passfuzz: Any, fake: Any, tmp_path
 def test_reduce_writes_the_script(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
     calls: list[Any] = []
 
-    def reduce_case(path: Path, **options: Any) -> ReduceResult:
-        assert options.pop("display") is not None
+    def reduce_case(path: Path, options: ReduceOptions, display: object) -> ReduceResult:
+        assert display is not None
         calls.append((path, options))
         sizes = {"bindings_before": 9, "bindings": 2, "statements_before": 0, "statements": 0}
         reduced = {**sizes, "passes_before": 3, "passes": 1, "oracle_calls": 14, "seconds": 2.15}
@@ -185,10 +186,7 @@ def test_reduce_writes_the_script(passfuzz: Any, fake: Any, tmp_path: Path) -> N
     assert status == 0
     assert f"wrote {output}" in stdout
     assert "9 bindings -> 2, 0 statements -> 0, 3 passes -> 1, 14 trials, 2.1 s" in stdout
-    options = {"passes": (), "oracle": None, "interesting": "./check.sh", "time_s": 120.0, "load": None}
-    options |= {"target": None, "trust": False}
-    options |= {"message": None, "rejections": False, "builds": False, "flaky": 1, "resume": False, "output": output}
-    options |= {"own": DRAWN}
+    options = ReduceOptions(interesting="./check.sh", time_s=120.0, output=output)
     assert calls == [(tmp_path, options)]
 
 

@@ -12,6 +12,7 @@ import tvm
 from benchmarks.decided_modules import MODULES
 from fuzzer.commands.check import check_module
 from fuzzer.commands.reduce import reduce_case
+from fuzzer.commands.reduce_asked import ReduceOptions
 from fuzzer.errors import UsageError
 from fuzzer.oneshot.given import NotGiven, given_call
 from fuzzer.own_numbers import DRAWN, OwnNumbers, read_own_numbers
@@ -137,4 +138,4 @@ def test_wrong_inputs_end_check_with_one_line(encoder: tuple[Path, Path], tmp_pa
 def test_a_command_of_the_users_compares_numbers_itself(encoder: tuple[Path, Path]) -> None:
     own = OwnNumbers(tolerance=Tolerance(0.1))
     with pytest.raises(UsageError, match="--interesting and --inputs"):
-        reduce_case(encoder[0], passes=(), oracle=None, interesting="true", time_s=5, load=None, own=own)
+        reduce_case(encoder[0], ReduceOptions(interesting="true", time_s=5, own=own))

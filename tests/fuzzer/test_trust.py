@@ -21,6 +21,7 @@ from corpus.store import StoredCase, read_case, write_case
 from fuzzer import cli, trust
 from fuzzer.commands.check import check_module
 from fuzzer.commands.reduce import reduce_case
+from fuzzer.commands.reduce_asked import ReduceOptions
 from fuzzer.commands.replay import replay
 from fuzzer.errors import UsageError
 from fuzzer.processes.sandbox import Walls, offered
@@ -54,7 +55,7 @@ def check(path: Path) -> Any:
 
 
 def reduce(path: Path) -> Any:
-    return reduce_case(path, passes=(), oracle=None, interesting=None, time_s=5, load=None)
+    return reduce_case(path, ReduceOptions(time_s=5))
 
 
 @pytest.fixture
@@ -344,7 +345,7 @@ def test_trust_arrives_where_data_runs(trusted: bool, tmp_path: Path, monkeypatc
     told: list[bool] = []
 
     def asked(*given: Any, **named: Any) -> Any:
-        told.append(named["trust"])
+        told.append(named["trust"] if "trust" in named else given[1].trust)
         raise UsageError("enough")
 
     for name in ("check.check_module", "reduce.reduce_case", "replay.replay"):

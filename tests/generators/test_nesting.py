@@ -21,7 +21,8 @@ from generators.program import Program
 from generators.recipes.table import RECIPES, patterns_for
 from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
-from oracles.reference.numbers import Numbers, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import Wrong
 
 SEEDS = 60
 LOGICAL = ("relax.logical_and", "relax.logical_or", "relax.logical_not")

@@ -69,7 +69,7 @@ def test_the_builds_of_a_wrong_pass_agree_with_the_reference_of_its_result() -> 
     known = numbers()
     bench = Workbench(SeededSource(0), MeaningState(known))
     swapped = Position.at(replaced_add(known))
-    found = groups(engines(Position.at(known.start), swapped, known, bench), known)
+    found = groups(engines(Position.at(known.starting.module), swapped, known, bench), known)
     assert [tuple(map(str, group.members)) for group in found] == [
         ("reference before", "build before at -O0", "build before at -O3"),
         ("reference after", "build after at -O0", "build after at -O3"),
@@ -79,7 +79,7 @@ def test_the_builds_of_a_wrong_pass_agree_with_the_reference_of_its_result() -> 
 
 def replaced_add(known: Numbers) -> object:
     """The program with the addition taken for a subtraction."""
-    return constructed(replaced("relax.add", relax.op.subtract))(known.start)
+    return constructed(replaced("relax.add", relax.op.subtract))(known.starting.module)
 
 
 def test_what_a_call_writes_into_a_constant_the_next_one_reads() -> None:

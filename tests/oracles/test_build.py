@@ -22,7 +22,8 @@ from oracles.builds.build import (
     rest_of_pipeline,
     unregistered,
 )
-from oracles.reference.numbers import Numbers, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import Wrong
 from oracles.trace import MeaningState, Raised
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of

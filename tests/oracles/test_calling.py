@@ -20,7 +20,8 @@ from oracles.builds.build import Built, build
 from oracles.calls.after_pass import after_pass
 from oracles.checks.numeric import judge
 from oracles.reference.calling import AppliedPass, LeftOut, direct
-from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import NoMeaning, Unsure, Wrong
 from oracles.reference.values import Runtime
 from oracles.trace import MeaningState, Position
 from oracles.verdict import PASSED, Failed, Verdict

@@ -34,7 +34,8 @@ from oracles.builds import build as llvm
 from oracles.builds.cuda_device import UNUSABLE, DeviceFault, DeviceModule, NoDevice, judge, needs_host_memory, unusable
 from oracles.builds.needs import builder_of
 from oracles.builds.tir_build import compiled_from
-from oracles.reference.numbers import Numbers, Unsure, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import Unsure, Wrong
 from oracles.reference.values import Runtime
 from oracles.table import ORACLES
 from oracles.trace import MeaningState, Position, Raised

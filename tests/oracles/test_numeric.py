@@ -17,7 +17,8 @@ from generators.passes.row import Meaning, PassRow
 from generators.source import SeededSource
 from oracles.checks import numeric
 from oracles.checks.numeric import judge
-from oracles.reference.numbers import Numbers, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import Wrong
 from oracles.trace import MeaningState
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
 from oracles.workbench import Workbench

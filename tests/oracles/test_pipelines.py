@@ -19,7 +19,8 @@ from generators.source import SeededSource
 from oracles.checks import pipelines
 from oracles.checks.pipelines import BOTH, DEFAULT_BUILD, TARGET_DEFAULT, compared
 from oracles.forked import ChildRaised, Ended, forked
-from oracles.reference.numbers import NoMeaning, Numbers
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import NoMeaning
 from oracles.reference.values import Tensor
 from oracles.trace import MeaningState, Trace
 from oracles.verdict import Failed, Passed, Skipped, Verdict
@@ -179,7 +180,7 @@ def test_two_wrong_results_that_differ_have_both_to_their_name() -> None:
 def test_without_a_reference_only_integers_of_integers_count(script: str, differs: bool) -> None:
     dtype = "int64" if differs else "float32"
     unknown = Numbers(module_of(script), ())
-    unknown.expected = NoMeaning("reference: unknown")
+    unknown.starting.nothing = NoMeaning("reference: unknown")
     kind = np.int64 if differs else np.float64
     one, other = (Tensor(np.array(value, kind), dtype) for value in ([1, 2], [1, 3]))
     assert isinstance(compared(unknown, (one,), (other,)), Failed) == differs

@@ -16,7 +16,8 @@ import numpy as np
 from tvm import relax, tirx
 
 from fuzzer.trial.subject.domains import in_domains
-from fuzzer.trial.subject.scales import PLAIN, Path, ranges_of
+from fuzzer.trial.subject.parameters import Path
+from fuzzer.trial.subject.scales import PLAIN, ranges_of
 from generators import tvm_api
 from generators.arrays import draw_array
 from generators.case import Argument, EntryCall, Shape
@@ -77,9 +78,9 @@ def drawn_calls(module: Any, attempt: int, rounds: int = 1, seed: int = 0) -> tu
     reasons: list[str] = []
     kinds: frozenset[NoArgument] = frozenset()
     for turn in range(rounds):
-        for name, function in _entries(module):
+        for name in _entries(module):
             try:
-                call = EntryCall(name, _Arguments(function, attempt, turn, seed).draw())
+                call = EntryCall(name, _Arguments(module, name, attempt, turn, seed).draw())
                 calls.append(in_domains(module, call, seed + attempt + turn * TURN))
             except Undrawable as error:
                 reasons.append(f"{name}: {error}")
@@ -89,18 +90,19 @@ def drawn_calls(module: Any, attempt: int, rounds: int = 1, seed: int = 0) -> tu
     return tuple(calls)
 
 
-def _entries(module: Any) -> list[tuple[str, Any]]:
+def _entries(module: Any) -> list[str]:
     functions = {name: f for name, f in functions_of(module).items() if isinstance(f, relax.Function)}
     if ENTRY in functions:
-        return [(ENTRY, functions[ENTRY])]
-    return [(name, f) for name, f in sorted(functions.items()) if tvm_api.is_public(f)]
+        return [ENTRY]
+    return [name for name, f in sorted(functions.items()) if tvm_api.is_public(f)]
 
 
 class _Arguments:
     """The arguments of one call: symbolic dims get one value each."""
 
-    def __init__(self, function: Any, attempt: int, turn: int, seed: int) -> None:
-        self._function = function
+    def __init__(self, module: Any, name: str, attempt: int, turn: int, seed: int) -> None:
+        self._module = module
+        self._name = name
         self._floats, self._whole, extents = ATTEMPTS[min(attempt + turn % 2, len(ATTEMPTS) - 1)]
         start = turn % len(extents)
         self._extents = extents[start:] + extents[:start]
@@ -110,13 +112,13 @@ class _Arguments:
         self._seed = 2 * (seed + attempt) + turn * TURN
 
     def draw(self) -> tuple[Argument, ...]:
-        types = [tvm_api.type_of(parameter) for parameter in self._function.params]
+        types = [tvm_api.type_of(parameter) for parameter in functions_of(self._module)[self._name].params]
         # Symbols that stand alone in a type come first, in order; compound extents follow from them.
         for ty in types:
             for symbol in _symbols_in(ty):
                 self._symbols.setdefault(symbol, self._extents[len(self._symbols) % len(self._extents)])
         if self._floats is None:
-            self._scales = ranges_of(self._function, self._known_extent)
+            self._scales = ranges_of(self._module, self._name, self._known_extent)
         return tuple(self._argument(ty, (place,)) for place, ty in enumerate(types))
 
     def _known_extent(self, expr: Any) -> int:

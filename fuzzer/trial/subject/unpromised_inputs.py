@@ -17,7 +17,8 @@ from generators.dtypes import is_float
 from oracles.checks.attributes import MADE_FOR_TOOLS
 from oracles.evidence import Stop
 from oracles.ir.compare import digest
-from oracles.reference.numbers import NoMeaning, Numbers
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import NoMeaning
 
 SETS = 2
 """How many sets of inputs a module is called with: others of the attempts come in where one is not taken."""

@@ -26,7 +26,8 @@ from oracles.evidence import InKernel, OrderOfThreads
 from oracles.ir.compare import own_constant, with_own_constants
 from oracles.reference.calling import Calling, direct
 from oracles.reference.errors import Trap
-from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import NoMeaning, Unsure, Wrong
 from oracles.reference.values import Callback, Runtime, Tensor, flattened
 from oracles.trace import Bench, Raised
 

@@ -16,7 +16,8 @@ from fuzzer.trial.subject.unpromised_inputs import NoInputs, calm, meaning_of
 from generators.case import EntryCall, ModuleText
 from generators.operators.domain import DISTRIBUTION, UNIT, Domain
 from generators.operators.table import OPERATORS
-from oracles.reference.numbers import NoMeaning, Numbers
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import NoMeaning
 from tests.patience import HANGS_S
 
 WITH_DOMAINS = [(name, number, domain) for name, row in OPERATORS.items() for number, domain in row.domains]

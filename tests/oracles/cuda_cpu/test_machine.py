@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from oracles.builds.cuda_cpu import machine as machine_module
 from oracles.builds.cuda_cpu.machine import EMPTY as EMPTY_LAUNCH
 from oracles.builds.cuda_cpu.machine import RACE, SYMPTOM, CudaCpuModule, NotCompiled, build, judge
 from oracles.evidence import OrderOfThreads
-from oracles.reference.numbers import Numbers, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import Wrong
 from oracles.reference.values import Tensor, from_argument
 from oracles.trace import MeaningState
 from oracles.workbench import Workbench
@@ -178,7 +180,9 @@ def test_an_order_that_is_told_apart_by_its_results_alone_is_the_evidence() -> N
     built = build(module, Phase.HIGH, bench)
     assert isinstance(built, CudaCpuModule), built
     numbers = Numbers(module_of(LAST), [EntryCall("main", (np.arange(32, dtype=np.float32),))])
-    numbers.expected = (Tensor(np.zeros(1), "float32", np.full(1, np.inf)),)
+    (result,) = numbers.starting.results
+    unknown = Tensor(np.zeros(1), "float32", np.full(1, np.inf))
+    numbers.starting.results = (replace(result, value=unknown),)
     judged = judge(built, numbers)
     assert isinstance(judged, Wrong)
     assert (judged.symptom, judged.evidence) == (f"{SYMPTOM}{RACE}", OrderOfThreads("descending"))

@@ -17,7 +17,8 @@ from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
 from oracles.reference.compare import Agreement, compare, width
 from oracles.reference.noise import NEXT_TO_NONE, Noise, Sampled
-from oracles.reference.numbers import TOO_WIDE, NoMeaning, Numbers, Unsure, Wrong, undecided
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import TOO_WIDE, NoMeaning, Unsure, Wrong, undecided
 from oracles.reference.values import Tensor, flattened
 from oracles.tolerance import Tolerance
 from tests.oracles.oracle_bench import module_of
@@ -71,7 +72,7 @@ def test_the_worst_case_alone_decides_nothing_of_an_encoder() -> None:
     _, numbers = numbers_of("encoder 2")
     assert isinstance(numbers.expected, tuple)
     assert all(width(leaf) > 0 for leaf in flattened(numbers.expected))
-    assert all(width(leaf) == 0 for leaf in flattened(numbers.decisive))
+    assert all(width(leaf) == 0 for leaf in flattened(numbers.starting.decisive))
 
 
 VACUOUS = """
@@ -111,7 +112,7 @@ def test_nothing_passes_by_a_bound_that_is_wider_than_every_value(seed: int) -> 
     numbers = Numbers(program.module, program.calls)
     if isinstance(numbers.expected, NoMeaning):
         return
-    for result in numbers.decisive:
+    for result in numbers.starting.decisive:
         for leaf in flattened(result):
             if isinstance(leaf, Tensor) and leaf.error is not None and leaf.value.size and width(leaf) == 0:
                 sized = np.abs(leaf.value.astype(np.float64))

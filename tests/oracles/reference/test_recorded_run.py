@@ -15,7 +15,9 @@ from generators.source import SeededSource
 from generators.tir.relax_caller import draw_prim_program
 from oracles.reference.calling import direct
 from oracles.reference.compare import same_bits
-from oracles.reference.numbers import Numbers, Results, Wrong, interpreted
+from oracles.reference.engine import interpreted
+from oracles.reference.numbers import Numbers, Results
+from oracles.reference.outcome import Wrong
 from oracles.reference.recorded_run import RecordedRun
 from oracles.reference.tir.recorded import LIMIT, MOST_CALLS, RecordedCall
 from oracles.trace import MeaningState, Raised

@@ -13,7 +13,8 @@ from tvm import relax
 
 from generators.case import Argument, EntryCall
 from oracles.reference.errors import Trap
-from oracles.reference.numbers import Numbers, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import Wrong
 from tests.oracles.reference.storage_programs import (
     ALLOCATES,
     BRANCH_KILLS,

@@ -13,7 +13,8 @@ from tvm import relax, tirx
 
 from corpus.module_text import live_module
 from generators.case import EntryCall, ModuleText, Shape
-from oracles.reference.numbers import Numbers, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import Wrong
 from oracles.reference.values import Tensor
 
 SHAPES = """@I.ir_module

@@ -18,7 +18,8 @@ from corpus.encoding import decode, encode
 from fuzzer.trial.subject.entries import with_entries_in_place
 from generators.case import EntryCall
 from generators.dtypes import FLOAT8, float_facts, is_float, numpy_dtype
-from oracles.reference.numbers import NoMeaning, Numbers, Unsure, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import NoMeaning, Unsure, Wrong
 from oracles.reference.tir import Trap, Unsupported, run_prim_func
 
 E4M3, E5M2 = FLOAT8

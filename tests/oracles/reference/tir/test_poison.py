@@ -11,7 +11,8 @@ from generators import tvm_api
 from generators.case import EntryCall
 from oracles.reference.calling import LeftOut, direct
 from oracles.reference.errors import UNWRITTEN, Trap
-from oracles.reference.numbers import Numbers, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import Wrong
 from oracles.reference.tir import run_prim_func
 
 X = np.array([[1, 2, 3], [4, 5, 6]], "float32")

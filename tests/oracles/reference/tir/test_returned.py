@@ -19,7 +19,8 @@ from corpus.module_text import live_module
 from generators import tvm_api
 from generators.case import EntryCall, ModuleText
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE
-from oracles.reference.numbers import Numbers, Wrong
+from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import Wrong
 from oracles.reference.tir import Trap, Unsupported, run_prim_func
 from tests.oracles.reference.test_vm_builtins import CHOICE
 
