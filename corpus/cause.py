@@ -18,8 +18,8 @@ The rules:
   pass counts too. A check of a library (constructors, casts, containers, type inference, schedule primitives) words
   what it was given: there the caller counts, and the message does not, as one wrong caller trips many checks.
   Which intrinsic a code generator has no code for does not count, as the dtype decides that.
-- A wrong structure: the pass and the kind of binding that breaks. A check of an analyzer that is told of one variable
-  twice is about such a structure too, and so is what code generation raises of it.
+- A wrong structure: the pass and the kind of binding that breaks, whatever else the module shows. A check of an
+  analyzer that is told of one variable twice is about such a structure too, and so is what code generation raises of it.
 - A wrong result: the pass, the kind of difference (value, shape, dtype, data-race, ...) and the shape of the rewrite
   (`oracles.ir.rewrite`); of code generation, which rewrites nothing that can be compared, the kinds of nodes that store
   the wrong elements. Another shape or dtype is the type that a pass has given to some binding;
@@ -309,12 +309,13 @@ def _wrong(failed: Failed, blamed: str, known: Facts) -> Cause:
             return Cause(blamed, f"loses the attribute {key}")
         case InKernel(kind=kind):
             return Cause(blamed, f"{kind}: {known.rewrite}", certain=known.rewrite is not None)
-        case ChangedSignature() | AnotherForm() | ReferenceTrap(kind="out-of-bounds") if known.retyped:
-            return Cause(known.retyped_by, known.retyped)
     if known.changes_input:
         return Cause(blamed, "changes the module that it is given")
     if known.broken:
         return Cause(known.broken_by or blamed, known.broken)
+    match failed.evidence:
+        case ChangedSignature() | AnotherForm() | ReferenceTrap(kind="out-of-bounds") if known.retyped:
+            return Cause(known.retyped_by, known.retyped)
     if (difference := _difference(failed)) is not None:
         return _of_numbers(difference, blamed, known)
     if known.rewrite is not None:
