@@ -19,7 +19,8 @@ The rules:
   what it was given: there the caller counts, and the message does not, as one wrong caller trips many checks.
   Which intrinsic a code generator has no code for does not count, as the dtype decides that.
 - A wrong structure: the pass and the kind of binding that breaks, whatever else the module shows. A check of an
-  analyzer that is told of one variable twice is about such a structure too, and so is what code generation raises of it.
+  analyzer that is told of one variable twice is about such a structure too, and so is what code generation raises of
+  it.
 - A wrong result: the pass, the kind of difference (value, shape, dtype, data-race, ...) and the shape of the rewrite
   (`oracles.ir.rewrite`); of code generation, which rewrites nothing that can be compared, the kinds of nodes that store
   the wrong elements. Another shape or dtype is the type that a pass has given to some binding;
