@@ -50,6 +50,7 @@ from corpus.throw_site import (
     is_telling,
     last_called,
     operators_printed,
+    raised_in_python,
     sites,
     without_operators,
 )
@@ -212,6 +213,8 @@ def _thrown(failed: Failed, running: str, known: Facts) -> Cause:
     if is_shared(site) and caller is None:
         return Cause(f"{site} in {running}", said)
     who = running if caller is None else str(caller)
+    if site.is_python and raised_in_python(failed.detail):
+        return Cause(f"{site} in {running}", said)
     if site.is_python:  # It has called C++ that names no file.
         return _nameless(failed, who, said, known)
     if defines_variables(site):

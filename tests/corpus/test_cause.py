@@ -248,6 +248,20 @@ def test_a_cast_that_names_no_place_is_a_guess() -> None:
     assert on_one == f"{UNCERTAIN}ConvertLayout: fails on stack"
 
 
+def test_python_that_raises_itself_is_named() -> None:
+    """A bare assertion says nothing: two of one pass would have one cause."""
+
+    def asserted(function: str, below: str = "") -> str:
+        place = frame("/a/site-packages/tvm/relax/op/_op_gradient.py", function)
+        detail = f"Traceback (most recent call last):\n{CALL}{place}    assert axis\n{below}AssertionError\n"
+        return thrown(detail, "Gradient")
+
+    concat, stack = asserted("concat_grad"), asserted("stack_grad")
+    assert concat == "python/tvm/relax/op/_op_gradient.py: concat_grad in Gradient: AssertionError"
+    assert stack != concat
+    assert asserted("concat_grad", frame("<unknown>", "tvm::ffi::Cast()")).startswith(UNCERTAIN)
+
+
 def test_an_error_of_a_users_own_pass_is_its_message() -> None:
     detail = raised("/home/me/mine.py", "my_pass", "KeyError: 'x'")
     assert not thrown(detail, "Mine").startswith(UNCERTAIN)
