@@ -28,7 +28,7 @@ from corpus.named_errors import naming
 from corpus.regular_files import read_regular
 from corpus.severity import Severity
 from corpus.store import LONGEST_REASON, MOST_TEXT, UNREADABLE, why, write_atomically
-from corpus.toml_text import in_lines
+from corpus.toml_text import in_lines, line_of
 from generators.case import Tier
 
 if sys.version_info >= (3, 11):
@@ -257,7 +257,7 @@ def _entry(path: Path, number: int, line: int, block: str, raw: object) -> Known
 
     def bad(complaint: str, name: str) -> BadRegistry:
         where = "" if line else f"entry {number}: "
-        return BadRegistry(path, f"{where}{complaint}", _line_of(block, line, name))
+        return BadRegistry(path, f"{where}{complaint}", line_of(name, block, line))
 
     unknown = sorted(raw.keys() - _NAMES) if isinstance(raw, dict) else []
     if unknown:
@@ -275,18 +275,6 @@ def _entry(path: Path, number: int, line: int, block: str, raw: object) -> Known
 
 _AT = re.compile(r"at `\$\.(\w+)")
 """Where msgspec says that a value is wrong."""
-_FENCES = ('"""', "'''")
-
-
-def _line_of(block: str, line: int, name: str) -> int:
-    """The line of a field of the entry that begins at `line`; that of the entry where the field is not there."""
-    named = re.compile(rf"[ \t]*[\"']?{re.escape(name)}[\"']?[ \t]*=")
-    inside = False
-    for number, text in enumerate(io.StringIO(block), line):
-        if name and not inside and named.match(text):
-            return number
-        inside ^= any(text.count(fence) % 2 for fence in _FENCES)
-    return line
 
 
 # --- writing --------------------------------------------------------------------------------------------
