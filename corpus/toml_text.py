@@ -32,7 +32,7 @@ _FENCES = ('"""', "'''")
 
 
 def line_of(name: str, table: str, first: int) -> int:
-    """The line of a field of a table in TOML, whose text begins at line `first`; that line where the field is not there.
+    """The line of a field of a table in TOML whose text begins at line `first`; `first` where the field is not there.
     Texts of several lines are passed over."""
     named = re.compile(rf"[ \t]*[\"']?{re.escape(name)}[\"']?[ \t]*=")
     inside = False
