@@ -9,19 +9,23 @@ The rules:
 - A result that follows addresses, or is another one the next time: the pass and the shape of the rewrite.
 - A native crash: the first function of TVM in the printed backtrace, with the pass unless it is the run-time library,
   which runs after all passes. Functions that a library does not export are not named: then it is the pass with what the
-  reduced module holds, and a guess.
+  reduced module holds, and a guess. Where the reference finds a wrong result on the way to the code that ends its
+  process, that is the cause: the run-time library ends wherever a pass has planned memory wrongly.
 - What an official pipeline leaves for the VM: why the pass that lowers operators has left it.
 - An error: the place of the check that failed, with its message where the check is about one thing. What is the pass's
   own file, an operator's lowering, an analysis or a code generator says whose bug it is; the message tells apart the
   checks of one function (places are without lines, which every release moves). In a file that several passes use the
   pass counts too. A check of a library (constructors, casts, containers, type inference, schedule primitives) words
   what it was given: there the caller counts, and the message does not, as one wrong caller trips many checks.
-- A wrong structure: the pass and the kind of binding that breaks. A check of an analyzer that is told of one variable
-  twice is about such a structure too, and so is what code generation raises of it.
+  Which intrinsic a code generator has no code for does not count, as the dtype decides that.
+- A wrong structure: the pass and the kind of binding that breaks, whatever else the module shows. A check of an
+  analyzer that is told of one variable twice is about such a structure too, and so is what code generation raises of
+  it.
 - A wrong result: the pass, the kind of difference (value, shape, dtype, data-race, ...) and the shape of the rewrite
   (`oracles.ir.rewrite`); of code generation, which rewrites nothing that can be compared, the kinds of nodes that store
   the wrong elements. Another shape or dtype is the type that a pass has given to some binding;
-  passes that lower operators are one there, as they share what lowers each.
+  passes that lower operators are one there, as they share what lowers each. Of a pass with code for each operator it
+  is the one whose code alone is wrong, with the attributes that its call has not by default.
 - A use of a value after its kill, by a pass that is not documented for modules with kills: no culprit. Every pass that
   moves bindings does it, since no kill names what it orders (apache/tvm: CanonicalizeBindings moves tuples).
 - A schedule: the last primitive. Reduction has dropped what is not needed, and the others lead up to it. A wrong
@@ -32,7 +36,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from corpus.signature import normalise
 from corpus.throw_site import (
@@ -46,6 +50,7 @@ from corpus.throw_site import (
     is_telling,
     last_called,
     operators_printed,
+    raised_in_python,
     sites,
     without_operators,
 )
@@ -94,7 +99,9 @@ class Facts:
     of those of Relax in the module; each: the culprit has code for each operator. holds: kinds of all that the module
     holds. traits: what is special of the blocks that a schedule was given. called: the kind of the operator whose call
     cannot be typed. ends_lives: the pass is not documented for a module that ends lives of values, and was given one.
-    changes_input: the pass has changed the module that it was given.
+    changes_input: the pass has changed the module that it was given. earlier: the wrong result that the reference finds
+    after the pass `running`, of built code that ends its process when it runs. floats: dtypes of the module's floats
+    other than float32, which reduction puts in the place of all that it can.
     """
 
     running: str = ""
@@ -114,6 +121,8 @@ class Facts:
     logged: str = ""
     ends_lives: bool = False
     changes_input: bool = False
+    earlier: Failed | None = None
+    floats: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +153,8 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: Facts | None = No
     process that crashed has printed. culprit: the pass that is blamed. facts: what else is known of the failure.
     """
     known, blamed = facts or Facts(), _last_primitive(culprit)
+    if known.earlier is not None:
+        return cause_of(oracle, known.earlier, known.running, replace(known, earlier=None, running=""))
     running = _last_primitive(known.running) or blamed
     match failed.evidence:
         case Hung():
@@ -179,7 +190,7 @@ def _last_primitive(culprit: str) -> str:
 
 def _native(failed: Failed, blamed: str, running: str, known: Facts) -> Cause:
     if known.broken:  # A pass has left a module that no code can come of, and a later one, or the code, ends by it.
-        return Cause(known.broken_by or blamed, known.broken)
+        return Cause(known.broken_by or running, known.broken)
     site = crashed_in(failed.detail)
     how = failed.evidence.how if isinstance(failed.evidence, Died) else "a crash"
     if site is None:
@@ -197,11 +208,13 @@ def _thrown(failed: Failed, running: str, known: Facts) -> Cause:
         return Cause(running, said, certain=bool(passed))
     site = passed[-1]
     if is_telling(site) or is_own(site, running):
-        return Cause(str(site), said)
+        return Cause(str(site), _of_any_intrinsic(site, said, known))
     caller = next((one for one in reversed(passed) if is_telling(one)), None)
     if is_shared(site) and caller is None:
         return Cause(f"{site} in {running}", said)
     who = running if caller is None else str(caller)
+    if site.is_python and raised_in_python(failed.detail):
+        return Cause(f"{site} in {running}", said)
     if site.is_python:  # It has called C++ that names no file.
         return _nameless(failed, who, said, known)
     if defines_variables(site):
@@ -266,6 +279,17 @@ def _of_any_operator(logged: str) -> str:
     return _TOPI.sub("TOPI's operator", logged)
 
 
+_INTRINSIC = re.compile(r"\btirx\.\w+")
+
+
+def _of_any_intrinsic(site: Site, said: str, known: Facts) -> str:
+    """A message of a code generator: for which intrinsics it has no code hangs on the dtype, and not on each."""
+    if not site.file.startswith("src/target/") or not _INTRINSIC.search(said):
+        return said
+    of = f" of {', '.join(known.floats)}" if known.floats else ""
+    return f"{_INTRINSIC.sub('<intrinsic>', said)}{of}"
+
+
 _MARK = "\ue000"
 """Stands for a printed operator while a message is normalised: no message has it."""
 
@@ -289,12 +313,13 @@ def _wrong(failed: Failed, blamed: str, known: Facts) -> Cause:
             return Cause(blamed, f"loses the attribute {key}")
         case InKernel(kind=kind):
             return Cause(blamed, f"{kind}: {known.rewrite}", certain=known.rewrite is not None)
-        case ChangedSignature() | AnotherForm() | ReferenceTrap(kind="out-of-bounds") if known.retyped:
-            return Cause(known.retyped_by, known.retyped)
     if known.changes_input:
         return Cause(blamed, "changes the module that it is given")
     if known.broken:
         return Cause(known.broken_by or blamed, known.broken)
+    match failed.evidence:
+        case ChangedSignature() | AnotherForm() | ReferenceTrap(kind="out-of-bounds") if known.retyped:
+            return Cause(known.retyped_by, known.retyped)
     if (difference := _difference(failed)) is not None:
         return _of_numbers(difference, blamed, known)
     if known.rewrite is not None:

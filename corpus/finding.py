@@ -36,7 +36,8 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class ReductionStats:
-    """How far a finding was reduced and what that cost; statements count TIR statements."""
+    """How far a finding was reduced and what that cost; statements count TIR statements. seconds: of CPU, or of the
+    clock where that was the limit. out_of_time: the search ended before every step had been tried on what is left."""
 
     bindings_before: int
     bindings: int
@@ -46,6 +47,7 @@ class ReductionStats:
     passes: int
     oracle_calls: int
     seconds: float
+    out_of_time: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ Similar = tuple[str, str]
 LONGEST_TRACEBACK = 16_000
 LONGEST_CHANGE = 6_000
 """Characters. GitHub takes 65,536 in an issue."""
+OUT_OF_TIME = " The time for that ran out, so not everything in the script may matter."
 MOST_LINES = 40
 """Lines of what an oracle says besides the script."""
 
@@ -51,7 +52,7 @@ def issue_text(
     parts = (
         of("{}\n\n", Markdown.indented(title)),
         of("{}\n", severity_line(finding.verdict.symptom, died, tier or finding.tier)),
-        of("Found by a fuzzer (passfuzz) and reduced.\n"),
+        of("Found by a fuzzer (passfuzz) and reduced.{}\n", OUT_OF_TIME if _out_of_time(finding) else ""),
         _to_reproduce(finding, stored, script),
         expected(stored, finding.promise),
         of("\n## Actual\n\n{}", _actual(finding, stored)),
@@ -61,6 +62,10 @@ def issue_text(
         _similar(similar),
     )
     return Markdown.joined("", parts)
+
+
+def _out_of_time(finding: Finding) -> bool:
+    return finding.reduced is not None and finding.reduced.out_of_time
 
 
 def _to_reproduce(finding: Finding, stored: StoredCase, script: str | None) -> Markdown:

@@ -28,7 +28,7 @@ from corpus.named_errors import naming
 from corpus.regular_files import read_regular
 from corpus.severity import Severity
 from corpus.store import LONGEST_REASON, MOST_TEXT, UNREADABLE, why, write_atomically
-from corpus.toml_text import in_lines
+from corpus.toml_text import in_lines, line_of
 from generators.case import Tier
 
 if sys.version_info >= (3, 11):
@@ -231,7 +231,11 @@ def parse(path: Path, text: str) -> Registry:
     entries = _tables(path, data)
     headers = [number for number, line in enumerate(io.StringIO(text), 1) if _HEADER.fullmatch(line)]
     lines = headers if len(headers) == len(entries) else [0] * len(entries)
-    made = (_entry(path, number, line, raw) for number, (line, raw) in enumerate(zip(lines, entries, strict=True), 1))
+    blocks = dict(_blocks(text))
+    made = (
+        _entry(path, number, line, blocks.get(line, "") if line else "", raw)
+        for number, (line, raw) in enumerate(zip(lines, entries, strict=True), 1)
+    )
     return Registry(tuple(made), path)
 
 
@@ -248,19 +252,29 @@ def _tables(path: Path, data: dict[str, Any]) -> list[Any]:
     return entries
 
 
-def _entry(path: Path, number: int, line: int, raw: object) -> KnownCause:
-    where = "" if line else f"entry {number}: "
+def _entry(path: Path, number: int, line: int, block: str, raw: object) -> KnownCause:
+    """The entry that a table is. block: its text, "" where that is not known."""
+
+    def bad(complaint: str, name: str) -> BadRegistry:
+        where = "" if line else f"entry {number}: "
+        return BadRegistry(path, f"{where}{complaint}", line_of(name, block, line))
+
     unknown = sorted(raw.keys() - _NAMES) if isinstance(raw, dict) else []
     if unknown:
-        raise BadRegistry(path, f"{where}Object contains unknown field `{unknown[0]}`", line)
+        raise bad(f"Object contains unknown field `{unknown[0]}`", unknown[0])
     given = {"cause": "", **raw, "line": line} if isinstance(raw, dict) else raw
     try:
         entry = msgspec.convert(given, KnownCause)
     except msgspec.ValidationError as error:
-        raise BadRegistry(path, f"{where}{error}", line) from error
+        at = _AT.search(str(error))
+        raise bad(str(error), at[1] if at else "") from error
     if (complaint := _complaint(entry)) is not None:
-        raise BadRegistry(path, f"{where}{complaint}", line)
+        raise bad(complaint, complaint.partition(":")[0])
     return entry
+
+
+_AT = re.compile(r"at `\$\.(\w+)")
+"""Where msgspec says that a value is wrong."""
 
 
 # --- writing --------------------------------------------------------------------------------------------

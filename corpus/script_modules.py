@@ -19,6 +19,20 @@ def modules_in(text: str) -> tuple[str, ...]:
     return tuple(node.name for node in _modules(_top(text)))
 
 
+def may_make(text: str, name: str) -> bool:
+    """Whether a script that is run may bind the name at its top, as far as its text tells."""
+    tree = _top(text)
+    nodes = [part for node in tree for part in ast.walk(node)]
+    made = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))}
+    imported = {one.asname or one.name.partition(".")[0] for one in nodes if isinstance(one, ast.alias)}
+    unknown = "*" in imported or any(isinstance(node, ast.Name) and node.id in _BINDS_ANY for node in nodes)
+    return unknown or not tree or name in made | imported | {one for node in tree for one in _bound(node)}
+
+
+_BINDS_ANY = ("globals", "exec", "locals", "vars", "setattr")
+"""Functions by which a script may bind a name that its text does not say."""
+
+
 def alone(text: str, name: str) -> str | None:
     """The text of the last module of this name with the values that it names; other lines are empty, so that numbers of
     lines stay. None where there is none."""

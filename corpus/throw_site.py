@@ -40,6 +40,12 @@ def is_of_others(traceback: str) -> bool:
     return not last.path and "tvm_ffi" not in PurePosixPath(last.file).parts
 
 
+def raised_in_python(traceback: str) -> bool:
+    """Whether the innermost frame is Python code of TVM's: it has raised itself, and called nothing that did."""
+    last = next(reversed(list(frames(traceback))), None)
+    return last is not None and last.source.endswith(".py")
+
+
 def last_called(traceback: str) -> str:
     """The innermost function of TVM in a traceback, whose file is not known; "" where only the FFI, mutators and
     visitors are named."""

@@ -1,7 +1,10 @@
-"""Texts in a TOML file that people read and edit: a long one stands in several lines. Pure text."""
+"""Texts in a TOML file that people read and edit: how a long one stands in several lines, and where a field is. Pure
+text."""
 
 from __future__ import annotations
 
+import io
+import re
 import textwrap
 
 import tomlkit
@@ -23,3 +26,18 @@ def in_lines(text: str) -> String:
         return tomlkit.string(text)
     raw = "".join(("\\\n", " \\\n".join(lines)))
     return String(StringType.MLB, text, raw, Trivia())
+
+
+_FENCES = ('"""', "'''")
+
+
+def line_of(name: str, table: str, first: int) -> int:
+    """The line of a field of a table in TOML whose text begins at line `first`; `first` where the field is not there.
+    Texts of several lines are passed over."""
+    named = re.compile(rf"[ \t]*[\"']?{re.escape(name)}[\"']?[ \t]*=")
+    inside = False
+    for number, text in enumerate(io.StringIO(table), first):
+        if name and not inside and named.match(text):
+            return number
+        inside ^= any(text.count(fence) % 2 for fence in _FENCES)
+    return first

@@ -108,11 +108,13 @@ class JudgeCases(Struct, frozen=True, tag="judge cases"):
 
 
 class Reduce(Struct, frozen=True, tag="reduce"):
-    """Reduce a failure in `budget_s` seconds; the answer carries `token`."""
+    """Reduce a failure in `budget_s` seconds of CPU, and at most `ceiling_s` of the clock; the answer carries
+    `token`."""
 
     failure: Failure
     token: int
     budget_s: float
+    ceiling_s: float = 60.0
 
 
 class Confirm(Struct, frozen=True, tag="confirm"):
@@ -188,12 +190,15 @@ class Killed(Struct, frozen=True, tag="killed"):
 
 
 class Reduced(Struct, frozen=True, tag="reduced"):
-    """The answer to Reduce: the pickled Finding; None where the failure does not show again, or where the child ended
-    early. ended: how that was."""
+    """The answer to Reduce: the pickled Finding; None where the failure does not show again, does not count, or where
+    the child ended early. ended: how that was. said: what it has printed, where our code raised. no_finding: why it
+    does not count."""
 
     token: int
     finding: bytes | None
     ended: str = ""
+    said: str = ""
+    no_finding: str = ""
 
 
 class Confirmed(Struct, frozen=True, tag="confirmed"):

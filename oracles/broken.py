@@ -88,8 +88,8 @@ def _lost(before: IRModule, after: IRModule, named: bool) -> Broken | None:
         return Broken("a variable of the pass's own is out of its scope")
     if was.value is not None and now is not None and type(now.value) is type(was.value) is relax.If:
         return Broken("the result of an If is made anew, and its uses keep the old variable", MUTATOR)
-    if was.dimension:
-        return Broken(f"{was.kind} is gone and still used")
+    if was.dimension:  # What defines it was moved in one program, and is not needed otherwise in the next.
+        return Broken(f"{was.kind} is out of its scope")
     return Broken(f"a value is gone and still {_use(var, after)}")
 
 

@@ -24,6 +24,8 @@ from reports.words import progress_line, title
 REDRAW_S = 0.25
 LINE_S = 10.0
 SHOWN_CAUSES = 6
+TIME_UP = "the time is up: what was seen is reduced and confirmed"
+"""Where no case is dealt out any more, and a run goes on for up to `fuzzer.campaign.loop.GRACE_S` seconds."""
 
 
 class Limits(Protocol):
@@ -103,7 +105,8 @@ def left_line(limits: Limits, tally: Tally, now: float) -> str:
     """What is left of the time and of the cases, empty when neither is limited."""
     left = []
     if limits.time_s is not None:
-        left.append(f"{max(0.0, limits.time_s - now):.0f} s left")
+        time_up = now >= limits.time_s
+        left.append(TIME_UP if time_up else f"{limits.time_s - now:.0f} s left")
     if limits.cases is not None:
         left.append(f"{max(0, limits.cases - tally.cases)} cases left")
     return ", ".join(left)

@@ -20,6 +20,7 @@ OF_JUDGING = (
 )
 """Limits of the product on the clock: a test of one sets it back for itself."""
 OF_COMMANDS = (
+    "fuzzer.campaign.loop.CEILING_S",
     "fuzzer.campaign.loop.GRACE_S",
     "fuzzer.campaign.loop.READY_S",
     "fuzzer.campaign.loop.REDUCE_S",
@@ -74,6 +75,7 @@ LEFT = {
     "fuzzer.replaying.warm.ANSWER_TIMEOUT_S": "beyond a limit that is raised",
     "fuzzer.commands.reduce.SLACK_S": "ten minutes",
     "fuzzer.plugin.ending.REDUCE_S": "ends with what is small by then; no test asks how small",
+    "fuzzer.plugin.ending.CEILING_S": "the same",
     "fuzzer.plugin.ending.REDUCE_ALL_S": "the same",
     "fuzzer.plugin.harvester.DEADLINE_S": "in a process of its own, of modules of three bindings",
     "fuzzer.settings.DEFAULT_TIME_S": "a default, no limit on work",

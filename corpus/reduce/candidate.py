@@ -83,6 +83,7 @@ class Smallest:
             passes=self.passes_after,
             oracle_calls=self.oracle_calls,
             seconds=self.seconds,
+            out_of_time=not self.finished,
         )
 
 

@@ -146,4 +146,5 @@ def _row(seed: int, one: Open) -> dict[str, object]:
         "at_s": round(one.at_s, 3),
         "stage": one.stage,
         "why": one.why,
+        **({"traceback": one.said} if one.said else {}),
     }

@@ -30,8 +30,9 @@ Key: TypeAlias = tuple[str, ...]
 class Open(Struct):
     """A failure that is neither settled nor dropped. number: of its sighting, at its place. at_s: when it was seen.
 
-    finding: what it was reduced to, pickled. why: what ended the processes that worked on it. looks_known: whether it
-    is likely to be of a known cause; of a finding, whether it is.
+    finding: what it was reduced to, pickled. why: what ended the processes that worked on it. said: what the last of
+    them printed, where our code raised. looks_known: whether it is likely to be of a known cause; of a finding, whether
+    it is.
     """
 
     failure: Failure
@@ -42,6 +43,7 @@ class Open(Struct):
     tries: int = 0
     why: str = ""
     looks_known: bool = False
+    said: str = ""
 
 
 class Place(Struct):
@@ -187,11 +189,11 @@ class Docket:
         """It has been decided whether the finding of a place is shown by its script. The slugs that were seen again."""
         return self._settled(key, self.places[key])
 
-    def ended_early(self, key: Key, why: str) -> list[str]:
+    def ended_early(self, key: Key, why: str, said: str = "") -> list[str]:
         """The process that worked on it has ended: it is tried again, or given up. The slugs that were seen again."""
         place, work = self.places[key], self.work_at(key)
         work.tries += 1
-        work.why = why
+        work.why, work.said = why, said
         if work.tries < TRIES:
             self._queue(key)
             return []

@@ -59,7 +59,9 @@ from reports.summary import read_findings
 from reports.tally import Tally, bump
 
 REDUCE_S = 15.0
-"""Seconds that one reduction may take."""
+"""CPU seconds that one reduction may take."""
+CEILING_S = 60.0
+"""Seconds of the clock that it may take on a busy machine."""
 READY_S = 180.0
 """Seconds until the first worker has imported TVM and the loaded file."""
 GRACE_S = 25.0
@@ -210,8 +212,9 @@ class _Campaign:
         self.working[self.tokens] = key
         if work.finding is not None:
             return Confirm(work.finding, self.tokens)
-        left = GRACE_S if self.end is None else self.end + GRACE_S - self.now
-        return Reduce(work.failure, self.tokens, max(2.0, min(REDUCE_S, left / 2)))
+        left = 2 * CEILING_S if self.end is None else self.end + GRACE_S - self.now
+        ceiling = max(2.0, min(CEILING_S, left / 2))
+        return Reduce(work.failure, self.tokens, min(REDUCE_S, ceiling), ceiling)
 
     # --- answers ----------------------------------------------------------------------------------------
 
@@ -224,8 +227,8 @@ class _Campaign:
             case Killed(index):
                 if self.deck.killed(index):
                     self._give_up_case("child killed from outside, twice")
-            case Reduced(token, finding, ended):
-                self._reduced(token, finding, ended)
+            case Reduced():
+                self._reduced(answer)
             case Confirmed(token, finding, shown, ended):
                 self._confirmed(token, finding, shown, ended)
             case Refused(message):
@@ -311,18 +314,22 @@ class _Campaign:
             if slug is not None:
                 self.rows.seen_again(slug)
 
-    def _ended_early(self, token: int, why: str) -> None:
+    def _ended_early(self, token: int, why: str, said: str = "") -> None:
         key = self.working.pop(token)
-        self._seen_again(*self.docket.ended_early(key, why))
+        self._seen_again(*self.docket.ended_early(key, why, said))
 
-    def _reduced(self, token: int, pickled: bytes | None, ended: str) -> None:
-        if ended:
-            self._ended_early(token, f"ended by {ended} while it was reduced")
+    def _reduced(self, answer: Reduced) -> None:
+        token, pickled = answer.token, answer.finding
+        if answer.ended:
+            self._ended_early(token, f"ended by {answer.ended} while it was reduced", answer.said)
             return
         key = self.working.pop(token)
         if pickled is None:
             failure = self.docket.work_at(key).failure
-            bump(self.tally.inconclusive, f"does not show again: {failure.oracle} {failure.culprit}", 1)
+            if answer.no_finding:
+                bump(self.tally.skipped, answer.no_finding, 1)
+            else:
+                bump(self.tally.inconclusive, f"does not show again: {failure.oracle} {failure.culprit}", 1)
             self._seen_again(*self.docket.reduced(key, None, None, found=False))
             return
         finding = self.rows.apart(pickle.loads(pickled))

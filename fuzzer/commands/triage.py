@@ -93,6 +93,8 @@ class Triage:
         entry = self.known.match(cause.cause)
         if entry is None and words.status == "open":
             return self.promote(cause, words)
+        if words.status == "limitation" and not (words.quote or (entry is not None and entry.quote)):
+            raise UsageError(f"{cause.id}: a limitation is marked with the sentence that TVM states it with: --quote")
         try:
             if entry is None:
                 add_entries(self.file, [self._entry(cause, words)])

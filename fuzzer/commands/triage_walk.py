@@ -71,7 +71,7 @@ def _decided(triage: Triage, terminal: Terminal, cause: CauseRow, ask: Ask, show
             case "w":
                 terminal.say(triage.mark(cause, Words(status="wont-fix", note=ask("why: "))))
             case "l":
-                quote = ask("the sentence of TVM's message that states it (empty: by cause): ").strip()
+                quote = ask("the sentence of TVM's message that states it: ").strip()
                 terminal.say(triage.mark(cause, Words(status="limitation", quote=quote, note=ask("note: "))))
             case "m":
                 return _merged(triage, terminal, cause, ask)

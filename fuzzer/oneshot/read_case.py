@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from corpus.module_text import UnreadableModule, module_of_file
-from corpus.script_modules import alone, lacks_metadata, modules_in, script_part
+from corpus.script_modules import alone, lacks_metadata, may_make, modules_in, script_part
 from corpus.store import CorruptCase, read_case
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.oneshot.front_end import KINDS, imported_module
@@ -85,6 +85,8 @@ def _text_module(file: Path, name: str, trust: bool) -> ModuleText:
             raise UsageError(f"{file}: the script was printed without its constants (`metadata`); {how}")
         if name:
             part = alone(text, name)
+            if part is None and not trust:
+                _refuse_name(file, name, text)
             return imported_module(file, "python", name, trust) if part is None else module_of_file(part)
         _refuse_script(file, text)
         return module_of_file(text)
@@ -93,6 +95,13 @@ def _text_module(file: Path, name: str, trust: bool) -> ModuleText:
         raise UsageError(f"{file}: neither TVMScript nor TVM JSON: {error}{hint}") from error
     except (UnicodeDecodeError, OSError) as error:
         raise UsageError(f"{file}: neither TVMScript nor TVM JSON: {error}") from error
+
+
+def _refuse_name(file: Path, name: str, text: str) -> None:
+    """Raises UsageError for a name that nothing in a script is called."""
+    if not may_make(text, name):
+        held = modules_in(text)
+        raise UsageError(f"{file}: nothing in it is called {name}; its modules are {', '.join(held) or 'none'}")
 
 
 def _refuse_script(file: Path, text: str) -> None:

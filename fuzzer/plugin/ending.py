@@ -39,6 +39,7 @@ from fuzzer.trial.parts import guarded
 from fuzzer.trial.pass_origin import PassOrigin, names_in
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrink import shrink
+from fuzzer.trial.watch import Paced
 from fuzzer.versions import passfuzz_version, tvm_version
 from fuzzer.worker.confirm import Tried, confirmed
 from generators.case import Case
@@ -61,7 +62,9 @@ from reports.words import finding_line, largest_first
 
 FAIL_ON = ("A", "B")
 REDUCE_S = 15.0
-"""Seconds that making one finding small may take, after which it is as small as it has become."""
+"""CPU seconds that making one finding small may take, after which it is as small as it has become."""
+CEILING_S = 60.0
+"""Seconds of the clock that it may take on a busy machine."""
 REDUCE_ALL_S = 180.0
 """Seconds after which no further finding is made small."""
 _SHOWN_REASONS = 4
@@ -216,10 +219,11 @@ def as_it_is(sighting: Sighting) -> Finding:
 
 def _reduced(sighting: Sighting, scratch: Path, until: float, ledger: Ledger) -> Finding | None:
     """The finding made small; None where it does not show on the text of its module, outside of the test."""
-    budget_s = max(0.0, min(REDUCE_S, until - time.monotonic()))
+    ceiling_s = max(0.0, min(CEILING_S, until - time.monotonic()))
+    budget_s = min(REDUCE_S, ceiling_s)
     what = f"making a failure of {sighting.failure.oracle} small"
     try:
-        made = forked(lambda: _shrink(sighting, scratch, budget_s), int(budget_s) + 60, guarded=True)
+        made = forked(lambda: _shrink(sighting, scratch, budget_s, ceiling_s), int(ceiling_s) + 60, guarded=True)
     except ChildRaised as fault:
         ledger.at_fault(f"{what}: {fault}")
         return None
@@ -230,7 +234,7 @@ def _reduced(sighting: Sighting, scratch: Path, until: float, ledger: Ledger) ->
     return replace(made, at_s=sighting.at_s, count=sighting.count)
 
 
-def _shrink(sighting: Sighting, scratch: Path, budget_s: float) -> Finding | None:
+def _shrink(sighting: Sighting, scratch: Path, budget_s: float, ceiling_s: float) -> Finding | None:
     be_quiet()
     case = sighting.case
     name = case.passes[0].name
@@ -243,7 +247,8 @@ def _shrink(sighting: Sighting, scratch: Path, budget_s: float) -> Finding | Non
         except BaseException:  # noqa: BLE001 - a user's file may raise anything: then the test itself shows the failure
             return None
     plan = Plan(seed=0, scratch=str(scratch), phase=sighting.phase)
-    made = shrink(plan, Repertoire(rows, names), sighting.failure, candidate_of(case), case, budget_s)
+    given = (plan, Repertoire(rows, names), sighting.failure, candidate_of(case), case)
+    made = shrink(*given, budget_s, Paced(budget_s, ceiling_s))
     return None if made is None else _with_change(made, names)
 
 

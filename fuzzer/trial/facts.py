@@ -6,10 +6,8 @@ only.
 
 from __future__ import annotations
 
-import logging
 import mmap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import tvm
@@ -19,10 +17,12 @@ from corpus.cause import Cause, Facts, Rewrite, cause_of
 from corpus.reduce import Candidate
 from corpus.throw_site import called_operator, sites
 from fuzzer.protocol import Plan
+from fuzzer.trial.left_for_vm import left_for_vm
+from fuzzer.trial.lowered import narrowed
 from fuzzer.trial.repertoire import Repertoire
 from generators.operators.table import OPERATORS
-from generators.passes.row import PassRow, Phase, Role
-from generators.passes.table import PASSES, default_call, the
+from generators.passes.row import Meaning, PassRow, Phase, Role
+from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call, the
 from generators.source import SeededSource
 from generators.tvm_api import IRModule
 from oracles.broken import IN_TIR, Broken, Types, broken, retyped, types_of
@@ -31,19 +31,22 @@ from oracles.builds.build import CODEGEN, as_built, lowered_by, passes_to_come
 from oracles.builds.needs import builder_of
 from oracles.builds.tir_build import compiled_from
 from oracles.checks import determinism, executable, idempotence, numeric, pipelines
-from oracles.checks.legalised import LEGALIZE, unknown_part
+from oracles.checks.legalised import LEGALIZE
 from oracles.checks.purity import holds_kills
 from oracles.evidence import AnotherForm, Died, Hung, InKernel, OutOfMemory, ReferenceTrap
 from oracles.forked import ChildRaised, Ended, forked
-from oracles.ir.contents import ELEMENTWISE, contents, inferred_kind, operator_kind, traits_of
-from oracles.ir.operators import CONSUMED, operator_calls
+from oracles.ir.contents import ELEMENTWISE, contents, inferred_kind, odd_floats, operator_kind, traits_of
+from oracles.ir.operators import operator_calls
+from oracles.ir.regions import declares_what_it_does
 from oracles.ir.rewrite import rewritten
 from oracles.ir.tir_rewrite import stored_kinds
 from oracles.nested import running_at_end
+from oracles.oracle import StepOracle
 from oracles.reference.numbers import Numbers
-from oracles.reference.outcome import Wrong
+from oracles.reference.outcome import Unsure, Wrong
+from oracles.table import ORACLES
 from oracles.trace import MeaningState, Position, Raised, Step
-from oracles.verdict import DEFINED_TWICE, LOWERING, WRONG_RESULT, Failed
+from oracles.verdict import DEFINED_TWICE, DOES_NOT_RUN, LOWERING, WRONG_RESULT, Failed
 from oracles.walk import walk
 from oracles.workbench import Workbench
 
@@ -114,7 +117,7 @@ class _Look:
         """All that is asked for, by the kind of the failure."""
         passed = sites(self.failed.detail)
         if self.oracle == executable.ORACLE.name or (passed and passed[-1].file == _VM_CODEGEN):
-            left, logged = self._left()
+            left, logged = left_for_vm(self.case.module, (taken.step for taken in self._steps(self._bench())))
             return Facts(left=left, left_by=LEGALIZE, logged=logged)
         if passed and self.culprit == CODEGEN and (facts := self._broken_before()) is not None:
             return facts
@@ -123,6 +126,8 @@ class _Look:
             return self.of_module(running=running, called=_called(self.failed.detail))
         if isinstance(self.failed.evidence, Hung | OutOfMemory):
             return self.of_module()
+        if self._dies_when_run() and (facts := self._wrong_before()) is not None:
+            return facts
         if isinstance(self.failed.evidence, Died) and self.culprit not in self.repertoire.rows:
             return self.of_module(running=self._running_at_death())
         if self.culprit == CODEGEN:
@@ -142,6 +147,7 @@ class _Look:
             operators=_operators(module),
             each=row is not None and bool(row.promise.asks),
             holds=contents(module),
+            floats=odd_floats(module),
         )
 
     # --- steps ----------------------------------------------------------------------------------------------
@@ -160,11 +166,17 @@ class _Look:
         for taken in _with_types(start, steps):
             yield taken
             position = taken.step.end
-        builder = builder_of(self.plan.target)
-        if position is not None and builder is not None:
-            names = lowering_of(position.module, position.phase, builder)
+        if position is not None:
+            names = self._lowering_from(position)
             position = replace(position, module=position.module.clone())
             yield from _with_types(position, walk(position, [default_call(name) for name in names], PASSES, bench))
+
+    def _lowering_from(self, position: Position) -> tuple[str, ...]:
+        """The passes of the build, or of the pipeline that is blamed."""
+        if self.oracle == pipelines.ORACLE.name and self.culprit in pipelines.ROWS:
+            return (*PIPELINES[pipelines.ROWS[self.culprit]], *TIR_PIPELINE)
+        builder = builder_of(self.plan.target)
+        return () if builder is None else lowering_of(position.module, position.phase, builder)
 
     def _culprits_step(self) -> _Taken | None:
         """The step of the culprit at which it goes wrong. Where that cannot be told: its last one that changed
@@ -187,9 +199,7 @@ class _Look:
             return True
         if self.failed.symptom != WRONG_RESULT and not isinstance(self.failed.evidence, ReferenceTrap):
             return not step.input_kept or broken(step.before, step.after) is not None
-        numbers, floor = bench.meaning.numbers, step.row.promise.lowers_to
-        if floor is not None and numbers.starting.floor is None:
-            numbers = numbers.coarser(floor)
+        numbers = _held_to(step, bench.meaning.numbers)
         return isinstance(numbers.judge_module(step.after, step.end.calling, step.end.synchronised), Wrong)
 
     def _of_step(self, taken: _Taken) -> Facts:
@@ -199,6 +209,9 @@ class _Look:
         wrong = self.failed.symptom == WRONG_RESULT or isinstance(self.failed.evidence, ReferenceTrap | InKernel)
         if wrong or self.oracle == determinism.ORACLE.name:
             change = _rewrite(before, after, named)
+            if named and wrong:
+                bench = self._bench()
+                change = narrowed(step, change, _held_to(step, bench.meaning.numbers), bench)
         elif self.oracle == idempotence.ORACLE.name:
             again = self._bench().apply(step.call, after)
             change = None if isinstance(again, Raised) else _rewrite(after, again, named)
@@ -255,6 +268,32 @@ class _Look:
                 return Facts(broken=what.kind, broken_by=what.by or step.call.name)
         return None
 
+    def _dies_when_run(self) -> bool:
+        """Whether built code ends its process, or raises at no place of TVM's: a pass before may have made it so."""
+        ends = self.failed.symptom == DOES_NOT_RUN and not sites(self.failed.detail)
+        of_pass = isinstance(ORACLES.get(self.oracle), StepOracle)
+        return not of_pass and (ends or isinstance(self.failed.evidence, Died))
+
+    def _wrong_before(self) -> Facts | None:
+        """Of such code: the first pass after which the reference finds a wrong result, and what it finds; where it
+        finds none, the first that breaks the structure of the module. None where there is neither."""
+        bench, unsure, breaks = self._bench(), False, None
+        numbers, follows = bench.meaning.numbers, declares_what_it_does(self.case.module)
+        for taken in self._steps(bench):
+            step = taken.step
+            if step.after is None or step.end is None or step.row.promise.meaning is Meaning.CHANGED:
+                break
+            numbers = _held_to(step, numbers)
+            outcome = numbers.judge_module(step.after, step.end.calling, step.end.synchronised) if follows else None
+            if isinstance(outcome, Wrong) and not unsure:
+                earlier = Failed(outcome.symptom, outcome.message, evidence=outcome.evidence)
+                of_pass = replace(self, failed=earlier, culprit=step.call.name)
+                return replace(of_pass._of_step(taken), earlier=earlier, running=step.call.name)
+            unsure = isinstance(outcome, Unsure)
+            if breaks is None and broken(step.before, step.after) is not None:
+                breaks = taken
+        return None if breaks is None else replace(self._of_step(breaks), running=breaks.step.call.name)
+
     def _running_at_death(self) -> str:
         """The same of a build that ends its process, which only another process can see."""
         names = mmap.mmap(-1, mmap.PAGESIZE)
@@ -297,64 +336,11 @@ class _Look:
     def _of_table(self, names: Sequence[str]) -> str:
         return next((name for name in reversed(names) if name in self.repertoire.rows), "")
 
-    # --- operators that are left ----------------------------------------------------------------------------
 
-    def _left(self) -> tuple[str, str]:
-        """Why LegalizeOps leaves the first operator that a whole lowering leaves, and what it logs of that."""
-        bench = self._bench()
-        legal = last = self.case.module
-        for step in (taken.step for taken in self._steps(bench)):
-            if step.after is None or step.phase > Phase.SYMBOLED:
-                break
-            last = step.after
-            if step.call.name == LEGALIZE:
-                legal = step.after
-        for call, _ in operator_calls(last):
-            name = call.op.name
-            if name in executable.EXECUTABLE or name in CONSUMED or call.op.get_attr("FCallPacked") is not None:
-                continue
-            return _why_left(name, legal)
-        return "", ""
-
-
-def _why_left(name: str, legal: IRModule) -> tuple[str, str]:
-    """Why an operator is in a module that LegalizeOps has given, and what it logs of that."""
-    call = next((call for call, _ in operator_calls(legal) if call.op.name == name), None)
-    lower = None if call is None else call.op.get_attr("FLegalize")
-    if lower is None:
-        return f"{name} has no legalisation", ""
-    if why := unknown_part(call):
-        return f"leaves an operator with {why}", ""
-    with _listening() as said:
-        lower(relax.BlockBuilder(legal), call)
-    if not said.lines:
-        return f"declines {name}, and does not say why", ""
-    return "declines an operator", said.lines[0]
-
-
-class _Said(logging.Handler):
-    """Keeps what legalisations log, who say so why they decline."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.INFO)
-        self.lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(record.getMessage())
-
-
-@contextmanager
-def _listening() -> Iterator[_Said]:
-    """What Python's loggers are given meanwhile."""
-    root, said = logging.getLogger(), _Said()
-    level = root.level
-    root.addHandler(said)
-    root.setLevel(logging.INFO)
-    try:
-        yield said
-    finally:
-        root.removeHandler(said)
-        root.setLevel(level)
+def _held_to(step: Step, numbers: Numbers) -> Numbers:
+    """What the result of a step is held to, where its input is held to `numbers`."""
+    floor = step.row.promise.lowers_to
+    return numbers.coarser(floor) if floor is not None and numbers.starting.floor is None else numbers
 
 
 def _has_code_for_each(step: Step) -> bool:

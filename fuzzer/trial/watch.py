@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Protocol
 
@@ -63,3 +64,22 @@ class Unwatched:
 
 
 UNWATCHED: Watch = Unwatched()
+
+
+class Paced(Unwatched):
+    """Nobody looks on, and the time is the CPU's: of this process, and of the children that it has waited for. So what
+    a failure reduces to does not follow what else the machine does.
+
+    budget_s: CPU seconds for the reduction. ceiling_s: seconds of the clock after which its time is up too.
+    """
+
+    def __init__(self, budget_s: float, ceiling_s: float) -> None:
+        self._rate = budget_s / ceiling_s if ceiling_s else 1.0
+        self._used, self._began = _cpu_s(), time.monotonic()
+
+    def clock(self) -> float:
+        return max(_cpu_s() - self._used, (time.monotonic() - self._began) * self._rate)
+
+
+def _cpu_s() -> float:
+    return sum(os.times()[:4])

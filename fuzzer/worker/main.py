@@ -189,16 +189,21 @@ class _Worker:
 
     def _reduce(self, command: Reduce) -> None:
         def work() -> None:
+            from fuzzer.trial.odd_order import NotCounted
             from fuzzer.worker.shrink_drawn import shrink_failure
 
-            finding = shrink_failure(self.plan, self.repertoire, command.failure, command.budget_s)
-            self.say(Reduced(command.token, None if finding is None else pickle.dumps(finding)))
+            limits = command.budget_s, command.ceiling_s
+            finding = shrink_failure(self.plan, self.repertoire, command.failure, *limits)
+            if isinstance(finding, NotCounted):
+                self.say(Reduced(command.token, None, no_finding=finding.reason))
+            else:
+                self.say(Reduced(command.token, None if finding is None else pickle.dumps(finding)))
 
         self.recorder.write(command.failure.index, Working("reduce"))
-        ended = self._watch(self._fork(work), 3 * command.budget_s + 30, per_case=False)
+        ended = self._watch(self._fork(work), command.ceiling_s + 2 * command.budget_s + 30, per_case=False)
         if ended is not None:
             cut(self._answers)
-            self.say(Reduced(command.token, None, ended.how))
+            self.say(Reduced(command.token, None, ended.how, self._stderr_tail() if ended.raised else ""))
 
     def _confirm(self, command: Confirm) -> None:
         from fuzzer.worker.confirm import confirmed

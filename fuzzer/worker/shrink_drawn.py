@@ -6,15 +6,21 @@ from corpus.finding import Finding
 from corpus.module_text import text_of
 from corpus.reduce import Candidate
 from fuzzer.protocol import Failure, Plan
+from fuzzer.trial.odd_order import NotCounted, counted
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrink import shrink
+from fuzzer.trial.watch import Paced
 from fuzzer.worker.draw import draw_experiment, origin_of
 from generators.case import Case
 from generators.passes.table import default_call
 
 
-def shrink_failure(plan: Plan, repertoire: Repertoire, failure: Failure, budget_s: float) -> Finding | None:
-    """What a failing case reduces to; None when the failure does not show again: it is then no finding."""
+def shrink_failure(
+    plan: Plan, repertoire: Repertoire, failure: Failure, budget_s: float, ceiling_s: float
+) -> Finding | NotCounted | None:
+    """What a failing case reduces to; None when the failure does not show again: it is then no finding.
+
+    budget_s, ceiling_s: as of `fuzzer.trial.watch.Paced`."""
     plan = plan.at(failure.index)
     case = draw_experiment(plan, repertoire, failure.index)
     experiment = case.experiment
@@ -27,4 +33,5 @@ def shrink_failure(plan: Plan, repertoire: Repertoire, failure: Failure, budget_
         text_of(experiment.module), passes, experiment.calls, plan.target, experiment.setup,
         origin_of(plan, failure.index, case.program), plan.load,
     )  # fmt: skip
-    return shrink(plan, repertoire, failure, start, like, budget_s)
+    finding = shrink(plan, repertoire, failure, start, like, budget_s, Paced(budget_s, ceiling_s))
+    return None if finding is None else counted(finding)

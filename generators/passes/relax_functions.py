@@ -207,7 +207,7 @@ CALLING_ROWS = (
         "LiftTransformParams",
         (),
         "src/relax/transform/lift_transform_params.cc; #17200 on idempotence, #17231",
-        Place(HIGH, undoes=("RemovePurityChecking",)),  # the function that it makes is not force_pure
+        Place(HIGH, undoes=("RemovePurityChecking", "ToNonDataflow")),  # of the function that it makes
         promise=Promise(calling="lift_transform_params", again_with=frozenset({"relax.builtin.stop_lift_params"})),
         fires=Fires(
             recipes=("weight_transform", "weight_transform_returned", "weight_transform_shared"),

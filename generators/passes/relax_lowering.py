@@ -100,7 +100,16 @@ CALL_TIR_ROWS = (
         "SplitLayoutRewritePreproc",
         ("relax.transform.SplitLayoutRewritePreproc()",),
         "src/relax/transform/split_layout_rewrite_preproc.cc: blocks marked meta_schedule.layout_rewrite_preproc",
-        Place(_SCHEDULED),
+        Place(
+            _SCHEDULED,
+            documented=(
+                Documented(
+                    "Remove weight layout rewrite block before benchmarking during tuning stage.",
+                    "s_tir/transform/transform.py",
+                    before=("s_tir.RemoveWeightLayoutRewriteBlock",),  # what it leaves is measured, and not built
+                ),
+            ),
+        ),
         promise=Promise(idempotent=False, keeps_functions=False),
         fires=Fires(recipes=("layout_rewrite_preproc",)),
     ),

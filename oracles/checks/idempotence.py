@@ -2,6 +2,8 @@
 
 Names of private functions count: a second application that only renames still gives another module (apache/tvm#17200
 was accepted as a bug for less). Names of variables do not, nor does how bindings are gathered in blocks.
+
+A pass that leads to a phase that it is not documented for has no place for a second application: it is not asked.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ def judge(step: Step, bench: Bench) -> Verdict:
         return Skipped("result breaks scoping")
     if not step.row.promise.idempotent:
         return Skipped("the pass is not meant to be idempotent", applies=False)
+    if step.row.place.gives is not None and step.row.place.gives not in step.row.place.phases:
+        return Skipped("the pass leads to a phase that it is not documented for", applies=False)
     again = bench.apply(step.call, step.after)
     if isinstance(again, Raised):
         if not happened_to(again, step):
@@ -85,4 +89,5 @@ ORACLE = StepOracle(
     of_result=True,
     foreign=Trust.ROW,
     of_idempotent=True,
+    in_place_only=True,
 )

@@ -54,7 +54,7 @@ TARGET_DEFAULT = "target default pipeline"
 BOTH = f"{DEFAULT_BUILD} or {TARGET_DEFAULT}"
 """The culprit where the two differ and nothing says which is right."""
 
-_NAMES = {DEFAULT_BUILD: "default_build", TARGET_DEFAULT: "llvm"}
+ROWS = {DEFAULT_BUILD: "default_build", TARGET_DEFAULT: "llvm"}
 """The pipelines as the pass table knows them."""
 
 Outputs: TypeAlias = tuple[Runtime, ...]
@@ -103,8 +103,8 @@ def judge(trace: Trace, bench: Bench) -> Verdict:
     if isinstance(first, Stopped) or isinstance(second, Stopped):
         return _stopped(first, second)
     verdict = compared(as_built(numbers), first, second)
-    if isinstance(verdict, Failed) and verdict.culprit in _NAMES:
-        names = (*PIPELINES[_NAMES[verdict.culprit]], *TIR_PIPELINE)
+    if isinstance(verdict, Failed) and verdict.culprit in ROWS:
+        names = (*PIPELINES[ROWS[verdict.culprit]], *TIR_PIPELINE)
         found = first_wrong(names, Position.at(numbers.starting.module), as_built(numbers), bench)
         return verdict if found in (None, CODEGEN) else replace(verdict, culprit=found)
     return verdict

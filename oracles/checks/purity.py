@@ -120,4 +120,5 @@ ORACLE = StepOracle(
     of_result=True,
     unfit=ends_lives_early,
     foreign=Trust.NAME,
+    in_place_only=True,  # RemovePurityChecking ends the tracking of effects half-way through each official pipeline
 )

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from tvm import s_tir, tirx
 
 from generators import tvm_api as T
+from generators.dtypes import is_float
 from generators.operators.table import OPERATORS
-from generators.tvm_api import IRModule, Node, PrimFunc, Stmt
+from generators.tvm_api import IRModule, Node, PrimFunc, RelaxFunction, Stmt, Var
 from oracles.ir.rewrite import value_kind
 from oracles.ir.tir_rewrite import kinds_of
 from oracles.ir.walk import CALL, VAR, bindings, nodes_of, prim_funcs, relax_functions
@@ -46,6 +47,20 @@ def inferred_kind(function: str) -> str:
     if exact:
         return operator_kind(exact[0])
     return ELEMENTWISE if re.match(r"unary|binary|broadcast", bare) else bare or ELEMENTWISE
+
+
+def odd_floats(module: IRModule) -> tuple[str, ...]:
+    """The dtypes of floats other than float32 of the tensors and buffers of a module; sorted."""
+    tensors = [T.type_of(var) for _, function in relax_functions(module) for var in _variables(function)]
+    dtypes = {T.dtype_name(ty) or "" for ty in tensors if isinstance(ty, T.TensorType)}
+    buffers = [buffer for _, function in prim_funcs(module) for buffer in function.buffer_map.values()]
+    dtypes |= {str(buffer.dtype) for buffer in buffers}
+    return tuple(sorted(dtype for dtype in dtypes if dtype != "float32" and is_float(dtype)))
+
+
+def _variables(function: RelaxFunction) -> Iterator[Var]:
+    yield from function.params
+    yield from (bound.binding.var for bound in bindings(function))
 
 
 # --- PrimFuncs of sblocks -------------------------------------------------------------------------------

@@ -30,13 +30,18 @@ class Site(str):
         return site
 
 
+KINDS = (
+    *("uninitialised", "out-of-bounds", "use-after-kill", "double-free", "storage-overlap", "integer-overflow"),
+    *("division-by-zero", "type", "match-cast", "operand", "domain", "undefined-variable", "aliasing", "assertion"),
+    *("data-race", "divergent-barrier", "host-memory", "float8-range", "fuel"),
+)
+"""What is undefined."""
+
+
 class Trap(Exception):
     """The program does something that has no defined result.
 
-    `kind` is one of "uninitialised", "out-of-bounds", "use-after-kill", "double-free", "storage-overlap",
-    "integer-overflow", "division-by-zero", "type", "match-cast", "operand", "domain", "undefined-variable", "aliasing",
-    "assertion", "data-race", "divergent-barrier", "host-memory",
-    "float8-range" and "fuel"; `detail` names the function, the block and the buffer, or the variable. For a caller that
+    `kind` is one of KINDS; `detail` names the function, the block and the buffer, or the variable. For a caller that
     judges a pass, "integer-overflow", "float8-range" and "domain" mean that the inputs are to be discarded, not that
     the pass is wrong. `evidence` says the same as data.
     """
@@ -54,3 +59,5 @@ def symptom_of(kind: str) -> str:
 
 
 UNWRITTEN = symptom_of("uninitialised")
+TRAPS = frozenset(map(symptom_of, KINDS))
+"""The symptoms of all traps, whose messages say where and not what."""

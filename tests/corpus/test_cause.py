@@ -22,6 +22,7 @@ from oracles.verdict import (
     CRASH,
     DEFINED_TWICE,
     DOES_NOT_BUILD,
+    DOES_NOT_RUN,
     HANG,
     WRONG_RESULT,
     Failed,
@@ -130,15 +131,21 @@ def test_a_library_counts_with_the_operator_where_a_pass_has_code_for_each() -> 
     assert of_any[0] == of_any[1]
 
 
-def test_a_name_of_an_intrinsic_of_tvm_stays_and_one_of_the_program_does_not() -> None:
-    def unknown(printed: str) -> str:
-        place = "/project/src/target/llvm/codegen_llvm.cc"
-        return thrown(raised(place, "tvm::codegen::C::F()", f"InternalError: unknown intrinsic {printed}"), "codegen")
+def test_which_intrinsic_has_no_code_does_not_count_and_of_which_floats_does() -> None:
+    def unknown(printed: str, *floats: str, of: str = "target/llvm/codegen_llvm.cc") -> str:
+        message = f"InternalError: unknown intrinsic {printed}"
+        return thrown(
+            raised(f"/project/src/{of}", "tvm::codegen::C::F()", message), "codegen", facts=Facts(floats=floats)
+        )
 
-    atan, asin = (unknown(f'ir.Op(span=None, ty=ir.Type(span=None), name="tirx.{x}")') for x in ("atan2", "asin"))
-    assert atan.endswith("InternalError: unknown intrinsic tirx.atan2")
-    assert atan != asin
+    atan, asin = (f'ir.Op(span=None, ty=ir.Type(span=None), name="tirx.{x}")' for x in ("atan2", "asin"))
+    assert unknown(atan, "float16").endswith("InternalError: unknown intrinsic <intrinsic> of float16")
+    assert unknown(atan, "float16") == unknown(asin, "float16")
+    assert len({unknown(atan), unknown(atan, "float16"), unknown(atan, "bfloat16")}) == 3
     assert unknown('I.GlobalVar("mine")') == unknown('I.GlobalVar("yours")')
+    elsewhere = "relax/transform/fuse_tir.cc"
+    assert unknown(atan, of=elsewhere).endswith("tirx.atan2")
+    assert unknown(atan, of=elsewhere) != unknown(asin, of=elsewhere)
 
 
 def test_an_analyzer_that_is_told_twice_and_a_verifier_that_sees_it_have_one_cause() -> None:
@@ -241,6 +248,20 @@ def test_a_cast_that_names_no_place_is_a_guess() -> None:
     assert on_one == f"{UNCERTAIN}ConvertLayout: fails on stack"
 
 
+def test_python_that_raises_itself_is_named() -> None:
+    """A bare assertion says nothing: two of one pass would have one cause."""
+
+    def asserted(function: str, below: str = "") -> str:
+        place = frame("/a/site-packages/tvm/relax/op/_op_gradient.py", function)
+        detail = f"Traceback (most recent call last):\n{CALL}{place}    assert axis\n{below}AssertionError\n"
+        return thrown(detail, "Gradient")
+
+    concat, stack = asserted("concat_grad"), asserted("stack_grad")
+    assert concat == "python/tvm/relax/op/_op_gradient.py: concat_grad in Gradient: AssertionError"
+    assert stack != concat
+    assert asserted("concat_grad", frame("<unknown>", "tvm::ffi::Cast()")).startswith(UNCERTAIN)
+
+
 def test_an_error_of_a_users_own_pass_is_its_message() -> None:
     detail = raised("/home/me/mine.py", "my_pass", "KeyError: 'x'")
     assert not thrown(detail, "Mine").startswith(UNCERTAIN)
@@ -274,6 +295,17 @@ def test_built_code_that_crashes_by_what_a_pass_has_broken_has_the_cause_of_that
     assert cause_of("build", died, "StaticPlanBlockMemory", broken) == cause_of(
         "definedness", said, "StaticPlanBlockMemory", broken
     )
+
+
+def test_built_code_that_ends_by_a_wrong_result_of_a_pass_has_the_cause_of_that() -> None:
+    trap = Failed("reference trap: use-after-kill", "x", evidence=ReferenceTrap("use-after-kill"))
+    seen = cause_of("numeric", trap, "StaticPlanBlockMemory", OTHER)
+    before = replace(OTHER, earlier=trap, running="StaticPlanBlockMemory")
+    died = Failed(CRASH, "SIGSEGV", BACKTRACE, evidence=Died("SIGSEGV"))
+    raised_late = Failed(DOES_NOT_RUN, "InternalError: std::bad_alloc", "InternalError: std::bad_alloc")
+    assert cause_of("pipelines", died, "default_build", before) == seen
+    assert cause_of("build", raised_late, "codegen", before) == seen
+    assert cause_of("pipelines", died, "default_build") != seen
 
 
 def test_a_hang_and_memory_without_bound_are_their_passs() -> None:

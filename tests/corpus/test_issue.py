@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from corpus.finding import Aftermath, Expectation, Finding
+from corpus.finding import Aftermath, Expectation, Finding, ReductionStats
 from corpus.findings import save_finding, stored_from
 from corpus.issue import issue_text
 from corpus.registry import SHIPPED, read_registry
@@ -64,6 +64,13 @@ def test_the_issue_of_an_error() -> None:
     assert "workbench" not in text and "/home/me" not in text
     assert "Severity: official pipeline. An official pipeline shows it.\n" in text
     assert "Found by a fuzzer (passfuzz)" in text
+
+
+def test_an_issue_says_where_the_time_for_making_it_small_ran_out() -> None:
+    whole = ReductionStats(9, 2, 0, 0, 5, 1, 41, 0.25)
+    cut = replace(whole, out_of_time=True)
+    assert "ran out" not in issue(replace(finding(RAISED), reduced=whole))
+    assert "ran out" in issue(replace(finding(RAISED), reduced=cut))
 
 
 def test_a_finding_s_folder_holds_its_issue(tmp_path: Path) -> None:

@@ -176,3 +176,13 @@ def test_a_place_that_was_seen_is_found_out_or_unsettled(events: list[tuple[Fail
             docket.reduced(key, b"f", work.failure.culprit, found=False)
     seen = {failure.culprit for failure, _ in events}
     assert seen <= known | {one.failure.culprit for one in docket.unsettled}
+
+
+def test_what_our_code_has_raised_stays_with_what_was_given_up() -> None:
+    docket = Docket()
+    docket.sighted(CRASH, 1.0)
+    for _ in range(TRIES):
+        key, _ = taken(docket)
+        docket.ended_early(key, "ended by an exception", "Traceback: KeyError")
+    (left,) = docket.unsettled
+    assert (left.why, left.said) == ("ended by an exception", "Traceback: KeyError")

@@ -134,6 +134,16 @@ def script(tmp_path: Path) -> Path:
     return path
 
 
+def test_a_name_that_a_script_does_not_have(script: Path) -> None:
+    """Running it would not help, so nobody is told to."""
+    with pytest.raises(UsageError, match="builds.py: nothing in it is called biuld; its modules are") as refused:
+        read_subject(Path(f"{script}:biuld"), None)
+    assert "--trust" not in str(refused.value)
+    script.write_text(f"{BUILDS}\nfrom elsewhere import *\n")
+    with pytest.raises(UsageError, match="--trust does it"):
+        read_subject(Path(f"{script}:biuld"), None)
+
+
 def test_what_a_script_builds(script: Path) -> None:
     with pytest.raises(UsageError, match="builds.py:build: the script is run to get its module.*--trust does it"):
         read_subject(Path(f"{script}:build"), None)

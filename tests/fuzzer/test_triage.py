@@ -105,7 +105,7 @@ def test_a_bad_registry_is_not_touched(passfuzz: Any, out: Path, known: Path) ->
     for command in (("report", out), ("triage", out, "--json"), ("promote", out / FINDINGS[0].folder)):
         status, _, err = passfuzz(*command, "--known", known)
         assert status == 2
-        assert f"--known {known}, line 3: Expected `str`" in err
+        assert f"--known {known}, line 4: Expected `str`" in err
     assert known.read_text().endswith("title = 3\n")
 
 
@@ -338,4 +338,12 @@ def test_a_bad_registry_to_update_is_named_with_its_option(passfuzz: Any, out: P
     known.write_text("schema = 1\n\n[[cause]]\ntitle = 3\n")
     status, _, err = passfuzz("report", out, "--update", known)
     assert (status, known.read_text().endswith("title = 3\n")) == (2, True)
-    assert f"--update {known}, line 3: Expected `str`" in err
+    assert f"--update {known}, line 4: Expected `str`" in err
+
+
+def test_a_limitation_wants_the_sentence_that_states_it(passfuzz: Any, out: Path, known: Path) -> None:
+    before = known.read_text() if known.exists() else ""
+    status, _, err = passfuzz("triage", out, "--known", known, "--mark", f"{A}=limitation", "--note", "stated")
+    assert status == 2
+    assert f"{A}: a limitation" in err and "--quote" in err
+    assert (known.read_text() if known.exists() else "") == before

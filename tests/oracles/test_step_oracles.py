@@ -172,10 +172,11 @@ def test_what_an_inner_pass_does_not_promise_is_not_asked_of_the_outer_one() -> 
     grown = [step_of(default_call("CanonicalizeBindings"), module_of(RECURSIVE), bench).after]
     grown.append(bench.apply(default_call("CanonicalizeBindings"), grown[0]))
     assert not same_bindings(*grown), "TVM mended CanonicalizeBindings: the row need not name it any more"
-    outer = default_call("KillAfterLastUse")
-    step = step_of(outer, module_of(RECURSIVE), bench, PASSES["KillAfterLastUse"])
+    outer = PASSES["KillAfterLastUse"]
+    outer = replace(outer, place=replace(outer.place, gives=None))  # as if it could stand twice
+    step = step_of(default_call(outer.name), module_of(RECURSIVE), bench, outer)
     assert isinstance(idempotence.judge(step, bench), Inconclusive)
-    alone = replace(PASSES["KillAfterLastUse"], promise=replace(PASSES["KillAfterLastUse"].promise, applies=()))
+    alone = replace(outer, promise=replace(outer.promise, applies=()))
     assert isinstance(idempotence.judge(replace(step, row=alone), bench), Failed)
 
 
@@ -190,6 +191,15 @@ def test_rows_apply_passes_that_do_not_promise_to_settle() -> None:
     applied = {name: row.promise.applies for name, row in PASSES.items() if row.promise.applies}
     assert applied
     assert not {inner for names in applied.values() for inner in names if PASSES[inner].promise.idempotent}
+
+
+def test_a_pass_that_leaves_its_phases_is_not_applied_again() -> None:
+    bench = RealBench()
+    given = {"phases": frozenset({Phase.HIGH}), "gives": Phase.LEGAL}
+    step = step_of(module_pass(count_up), module_of(DATAFLOW), bench, row_of("p", **given))
+    assert isinstance(idempotence.judge(step, bench), Skipped)
+    stays = row_of("p", phases=frozenset({Phase.HIGH, Phase.LEGAL}), gives=Phase.LEGAL)
+    assert isinstance(idempotence.judge(replace(step, row=stays), bench), Failed)
 
 
 def test_idempotence_is_asked_only_where_promised() -> None:

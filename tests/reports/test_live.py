@@ -86,3 +86,9 @@ def test_neediest_passes_come_first() -> None:
 def test_nothing_divides_by_zero_at_the_start() -> None:
     assert progress_line(Tally(), 0.0) == "0 cases, 0.0/s, 100.0% valid"
     assert left_line(Settings(seed=1, time_s=None), Tally(), 5.0) == ""
+
+
+def test_after_its_time_a_run_says_what_it_still_does() -> None:
+    settings = Settings(seed=1, time_s=60.0)
+    assert left_line(settings, Tally(), 59.0).startswith("1 s left")
+    assert left_line(settings, Tally(), 61.0).startswith("the time is up")

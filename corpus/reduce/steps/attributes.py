@@ -121,10 +121,11 @@ def operators(view: PlanView) -> Sequence[Edit]:
     """Each call of an operator gets the attributes that its Python function gives by default: all, or one of them."""
     calls = [(bind.var, bind.value) for _, bind in module_binds(view.draft) if isinstance(bind.value, CALL)]
     known = [(var, call) for var, call in calls if T.op_name(call) and call.attrs]
-    edits = [_defaulted(var, None) for var, _ in known]
+    edits = [defaulted(var, None) for var, _ in known]
     for var, call in known:
-        edits.extend(_defaulted(var, name) for name in _differing(call))
-        for name, value in _values_of(call).items():
+        names = differing(call)
+        edits.extend(defaulted(var, name) for name in (names if len(names) > 1 else ()))
+        for name, value in values_of(call).items():
             if isinstance(value, tvm_ffi.Array) and len(value) > 1:
                 edits.extend(_shorter(var, name, item) for item in sorted(value, key=_size, reverse=True))
     return edits
@@ -140,7 +141,7 @@ def _shorter(var: T.Var, name: str, item: Any) -> Edit:
 
     def pieces(bind: DraftBinding) -> tuple[DraftBinding, ...]:
         call = bind.value
-        given = list(_values_of(call).get(name) or ()) if isinstance(call, CALL) else []
+        given = list(values_of(call).get(name) or ()) if isinstance(call, CALL) else []
         places = [place for place, other in enumerate(given) if _equal(item, other)]
         if not isinstance(call, CALL) or not places or len(given) < 2:
             raise NotApplicable("gone")
@@ -153,8 +154,8 @@ def _shorter(var: T.Var, name: str, item: Any) -> Edit:
     return edit
 
 
-def _defaulted(var: T.Var, name: str | None) -> Edit:
-    """name: of the attribute; None for all of them."""
+def defaulted(var: T.Var, name: str | None) -> Edit:
+    """Attributes of a bound call get their defaults. name: of the attribute; None for all of them."""
 
     def pieces(bind: DraftBinding) -> tuple[DraftBinding, ...]:
         call = bind.value
@@ -174,18 +175,17 @@ def _defaulted(var: T.Var, name: str | None) -> Edit:
     return edit
 
 
-def _differing(call: T.Call) -> list[str]:
-    """The attributes that are not as by default, where there are others beside."""
+def differing(call: T.Call) -> list[str]:
+    """The attributes of an operator's call that are not as by default."""
     try:
-        default = _default_call(call).attrs
+        others = values_of(_default_call(call))
     except NotApplicable:
         return []
-    mine, others = _values_of(call), _values_of(_default_call(call))
-    names = [name for name in mine if name in others and not _equal(mine[name], others[name])]
-    return names if default is not None and len(names) > 1 else []
+    mine = values_of(call)
+    return [name for name in mine if name in others and not _equal(mine[name], others[name])]
 
 
-def _values_of(call: T.Call) -> dict[str, Any]:
+def values_of(call: T.Call) -> dict[str, Any]:
     """The attributes of a call by name."""
     if not call.attrs:
         return {}
@@ -196,7 +196,7 @@ def _values_of(call: T.Call) -> dict[str, Any]:
 def _with_value(call: T.Call, name: str, value: Any) -> Any:
     """The attributes of a call with another value for one of them."""
     key = type(call.attrs).__tvm_ffi_type_info__.type_key
-    return tvm.ir.make_node(key, **{**_values_of(call), name: value})
+    return tvm.ir.make_node(key, **{**values_of(call), name: value})
 
 
 def _equal(one: Any, other: Any) -> bool:
@@ -215,7 +215,7 @@ def _default_call(call: T.Call) -> T.Call:
         function = getattr(function, word, None)
     if not callable(function):
         raise NotApplicable("no function for the operator")
-    attrs = _values_of(call)
+    attrs = values_of(call)
     try:
         asked = list(inspect.signature(function).parameters.values())[len(call.args) :]
         needed = {p.name: attrs[p.name] for p in asked if p.default is p.empty and p.name in attrs}

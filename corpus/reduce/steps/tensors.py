@@ -81,9 +81,14 @@ def _without_dim(param: T.Var, number: int) -> Edit:
 
 def dtypes(view: PlanView) -> Sequence[Edit]:
     """Each odd dtype of a parameter becomes float32 (floats) or int32 (integers)."""
+    return [edit for _, edit in simpler_dtypes(view)]
+
+
+def simpler_dtypes(view: PlanView) -> list[tuple[str, Edit]]:
+    """The same, each with the dtype."""
     found = sorted({T.dtype_name(ty) or "" for ty in _parameter_types(view.draft) if isinstance(ty, T.TensorType)})
     odd = [dtype for dtype in found if dtype and dtype not in SIMPLE_DTYPES]
-    return [_with_dtype(dtype, "float32" if is_float(dtype) else "int32") for dtype in odd]
+    return [(dtype, _with_dtype(dtype, "float32" if is_float(dtype) else "int32")) for dtype in odd]
 
 
 def _parameter_types(draft: ModuleDraft) -> Iterator[T.Type]:

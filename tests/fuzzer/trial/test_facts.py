@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from oracles.evidence import Died
 from oracles.forked import ChildRaised
 from oracles.nested import running_at_end
 from oracles.verdict import CRASH, DOES_NOT_BUILD, Failed
-from tests.corpus.test_throw_site import TRACEBACK, frame
+from tests.corpus.test_throw_site import BACKTRACE, TRACEBACK, frame
 
 CASES = Path(__file__).parents[3] / "corpus" / "cases"
 MODULE = """
@@ -73,6 +74,16 @@ def test_the_pass_in_which_a_pipeline_dies_is_found(monkeypatch: pytest.MonkeyPa
     failed = Failed(CRASH, "SIGSEGV", "", evidence=Died("SIGSEGV"))
     found = cause(monkeypatch, lambda module: ctypes.string_at(0), failed, tmp_path)
     assert found == f"{UNCERTAIN}FuseTIR: ends by SIGSEGV on an elementwise operator of 1"
+
+
+def test_a_pipeline_whose_code_dies_by_a_wrong_plan_of_memory_has_the_cause_of_the_plan(tmp_path: Path) -> None:
+    """The run-time library ends wherever memory is planned wrongly: its function says nothing."""
+    stored = read_case(CASES / "static-plan-block-memory-branch")
+    died = Failed(CRASH, "SIGSEGV", BACKTRACE, evidence=Died("SIGSEGV"))
+    plan, case = Plan(0, scratch=str(tmp_path)), replace(candidate_of(stored.case), setup=(), passes=())
+    for culprit in (pipelines.DEFAULT_BUILD, pipelines.TARGET_DEFAULT):
+        found = cause_in("pipelines", died, culprit, case, plan, Repertoire(PASSES))
+        assert str(found.cause) == stored.cause
 
 
 def test_passes_that_have_ended_are_not_running() -> None:

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+# from tvm.script import ir as I
+# from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+    @R.function(pure=False)
+    def main(x: R.Tensor((1,), dtype="float32"), y: R.Tensor((1, 1), dtype="float32")) -> R.Tensor((), dtype="float32"):
+        with R.dataflow():
+            a: R.Tensor((1,), dtype="float32") = R.matmul(y, x, out_dtype=None)
+            b: R.Tensor((), dtype="float32") = R.matmul(a, a, out_dtype=None)
+            R.output(a, b)
+        R.print(a, format=R.str("{}"))
+        return b

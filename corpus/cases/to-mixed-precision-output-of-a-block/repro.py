@@ -1,0 +1,34 @@
+"""[Relax] ToMixedPrecision gives an ill-formed module: DataflowVar used outside of its block
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import os, sys
+status = [2]
+sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+from tvm import relax
+from tvm.script import ir as I, relax as R
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @R.function(pure=False)
+    def main(x: R.Tensor((1,), dtype="float32"), y: R.Tensor((1, 1), dtype="float32")) -> R.Tensor((), dtype="float32"):
+        with R.dataflow():
+            a: R.Tensor((1,), dtype="float32") = R.matmul(y, x, out_dtype=None)
+            b: R.Tensor((), dtype="float32") = R.matmul(a, a, out_dtype=None)
+            R.output(a, b)
+        R.print(a, format=R.str("{}"))
+        return b
+
+after = relax.transform.ToMixedPrecision('float16')(Module)
+status[0] = 1  # From here on, an exception is the bug.
+for name, function in after.functions_items():
+    if isinstance(function, relax.Function):
+        free = [*relax.analysis.free_vars(function), *relax.analysis.free_symbolic_vars(function)]
+        free += [g for g in relax.analysis.all_global_vars(function) if g not in after.functions]
+        assert not free, f"undefined: {free}"
+        after[name] = function.with_attr("relax.force_pure", function.is_pure)  # Purity is not the question.
+try:
+    relax.analysis.well_formed(after)
+except ValueError as error:
+    assert "mpure" in str(error), error
+print("the bug is gone", flush=True)
