@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import pickle
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from math import inf
-from pathlib import Path
 
 from typing_extensions import assert_never
 
@@ -27,6 +27,7 @@ from fuzzer.campaign.observer import Observer
 from fuzzer.campaign.out_folder import held
 from fuzzer.campaign.plan import plan_of
 from fuzzer.campaign.second_process import SecondProcess
+from fuzzer.coverage.probes import Probes
 from fuzzer.engines.choose import workforce_of
 from fuzzer.engines.messages import versions
 from fuzzer.errors import EnvironmentFault, UsageError, tell
@@ -43,6 +44,7 @@ from fuzzer.protocol import (
     JudgeCases,
     Judged,
     Killed,
+    Plan,
     Ready,
     Reduce,
     Reduced,
@@ -69,11 +71,11 @@ LOST_PER_JOB = 10
 
 
 class _Campaign:
-    def __init__(self, settings: Settings, observer: Observer, interrupts: Interrupts, scratch: Path) -> None:
+    def __init__(self, settings: Settings, observer: Observer, interrupts: Interrupts, plan: Plan) -> None:
         self.settings = settings
         self.observer = observer
         self.interrupts = interrupts
-        self.plan = plan_of(settings, scratch)
+        self.plan = plan
         self.second = SecondProcess(self.plan)
         self.tally = Tally()
         shard = settings.shard
@@ -87,6 +89,7 @@ class _Campaign:
         self.working: dict[int, Key] = {}
         """The place in the docket that a command with a token is about."""
         self.fault: str | None = None
+        self.uncounted = ""
         self.lost_workers = 0
         self.before_s = 0.0
         """The seconds of the campaign that this one goes on with."""
@@ -134,6 +137,7 @@ class _Campaign:
             self.fault,
             len(self.docket.unsettled),
             self.rows.notes,
+            self.uncounted,
         )
 
     def _go(self, pool: Workforce) -> None:
@@ -232,8 +236,8 @@ class _Campaign:
                 self.fault = message
             case WorkerLost():
                 self._lost_worker(pool, answer, heard.about)
-            case Ready():
-                pass  # The pool has noted it.
+            case Ready(_, _, _, uncounted):
+                self.uncounted = self.uncounted or uncounted
             case Done():
                 self._done(heard.slot, heard.about)
             case CaseDigests() | CandidateDigests():
@@ -373,21 +377,28 @@ class _Campaign:
         )
 
 
-def run_campaign(settings: Settings, observer: Observer, interrupts: Interrupts | None = None) -> CampaignResult:
+def run_campaign(
+    settings: Settings,
+    observer: Observer,
+    interrupts: Interrupts | None = None,
+    probes: Callable[[], Probes | None] = lambda: None,
+) -> CampaignResult:
     """Runs a campaign to its end, or goes on with the one that was begun under `settings.out`.
 
-    Raises UsageError for settings that this machine cannot carry out and for a campaign that another TVM has begun,
-    EnvironmentFault where the folders cannot be written.
+    probes: asked once the folder is held; with them workers count TVM's basic blocks. Raises UsageError for settings
+    that this machine cannot carry out and for a campaign that another TVM has begun, EnvironmentFault where the folders
+    cannot be written.
     """
     if interrupts is None:
         with Interrupts() as own:
-            return run_campaign(settings, observer, own)
+            return run_campaign(settings, observer, own, probes)
     with held(settings.out, fresh=settings.fresh, resume=settings.resume) as scratch:
         if not settings.resume:
-            return _Campaign(settings, observer, interrupts, scratch).run()
+            return _Campaign(settings, observer, interrupts, plan_of(settings, scratch, probes())).run()
         checkpoint = read_checkpoint(settings.out)
         if changed := refuse_other_tvm(settings.out, checkpoint.versions, versions()):
             tell(f"warning: {changed}")
-        campaign = _Campaign(checkpoint.begun.within(settings), observer, interrupts, scratch)
+        settings = checkpoint.begun.within(settings)
+        campaign = _Campaign(settings, observer, interrupts, plan_of(settings, scratch, probes()))
         campaign.go_on(checkpoint)
         return campaign.run()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fuzzer.coverage.probes import Probes
 from fuzzer.protocol import Plan
 from fuzzer.selection import PIPELINE_KINDS, named_passes
 from fuzzer.settings import Settings
 
 
-def plan_of(settings: Settings, scratch: Path) -> Plan:
+def plan_of(settings: Settings, scratch: Path, probes: Probes | None = None) -> Plan:
     """What is sent to each worker once."""
     under_test = named_passes(settings.passes)
     kinds = PIPELINE_KINDS if "@pipelines" in settings.passes else ()
@@ -23,4 +24,5 @@ def plan_of(settings: Settings, scratch: Path) -> Plan:
         scratch=str(scratch),
         corpus=str(settings.corpus.absolute()) if settings.corpus else None,
         trust=settings.trust,
+        probes=probes,
     )
