@@ -104,7 +104,7 @@ def test_run_hands_on_every_option(passfuzz: Any, fake: Any, tmp_path: Path) -> 
 
     def run_campaign(settings: Settings, observer: Observer, interrupts: object, probes: object) -> CampaignResult:
         seen.append(settings)
-        return campaign()(settings, observer, interrupts)
+        return campaign()(settings, observer, interrupts, probes)
 
     fake("fuzzer.campaign.loop", "run_campaign", run_campaign)
     (tmp_path / "mine.py").write_text("PASSES = {}")

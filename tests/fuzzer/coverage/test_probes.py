@@ -127,10 +127,22 @@ assert said == [[2, 1000, 1]] * 8
 
 
 def test_the_traps_of_others_are_theirs(reached: Callable[..., set[int]]) -> None:
-    code = "signal.signal(signal.SIGTRAP, lambda *_: print('theirs'))\n"
+    code = "signal.signal(signal.SIGTRAP, lambda *_: seen.append(1)); seen = []\n"
     assert reached("os.kill(os.getpid(), signal.SIGTRAP)", status=-signal.SIGTRAP) == AT_LOAD
     before = BEGIN + code + LOADED.removeprefix(BEGIN)
-    assert reached("signal.raise_signal(signal.SIGTRAP); assert library.choose(1) == 2", begin=before, status=0)
+    raised = "signal.raise_signal(signal.SIGTRAP); assert library.choose(1) == 2; seen[0]"
+    assert reached(raised, begin=before) == AT_LOAD | ABOVE
+
+
+def test_a_breakpoint_of_somebody_else_ends_the_process(reached: Callable[..., set[int]]) -> None:
+    code = """
+import mmap
+memory = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+memory[:2] = bytes([0xCC, 0xC3])
+library.choose(1)
+ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(memory)))()
+"""
+    assert reached(code, status=-signal.SIGTRAP) == AT_LOAD | ABOVE
 
 
 def test_nothing_is_armed_in_another_build(known: Ground, library: Path, tmp_path: Path) -> None:
