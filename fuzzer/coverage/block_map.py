@@ -27,6 +27,7 @@ from fuzzer.coverage.elf import Elf, Functions, NoMap, Section, build_id, functi
 from fuzzer.coverage.sources import Run, runs_of_files
 
 MAGIC = b"passfuzz blocks1"
+NO_DECODER = "capstone is not installed: pip install 'passfuzz[coverage]'"
 _MAKERS = ("block_map.py", "blocks.c", "elf.py", "sources.py")
 """The files that decide what a map is."""
 BLOCKS, FILES = "blocks.bin", "files.json"
@@ -137,7 +138,7 @@ class _Decoder:
         try:
             import capstone
         except ImportError as error:
-            raise NoMap("capstone is not installed: pip install 'passfuzz[coverage]'") from error
+            raise NoMap(NO_DECODER) from error
         self._handle = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
         loaded = capstone._cs  # the library itself, which the package has loaded
         loaded.cs_malloc.restype = ctypes.c_void_p

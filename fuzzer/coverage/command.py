@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from fuzzer.coverage.ground import Ground
+from fuzzer.coverage.ground import Ground, NoCoverage
 from fuzzer.coverage.hits import Hits, read_hits
 from fuzzer.errors import UsageError
 from oracles.family import adopt_orphans, children, die_with_parent, end_children
@@ -27,14 +27,17 @@ class Counted:
 def count_command(command: Sequence[str], output: Path, ground: Ground) -> Counted:
     """Runs the command to its end, with the streams of this process. What it has started ends with it.
 
-    Raises UsageError for a command that cannot be started, OSError where `output` cannot be written.
+    Raises UsageError for a command that cannot be started, NoCoverage where it cannot be counted, OSError where
+    `output` cannot be written.
     """
     if not command or shutil.which(command[0]) is None:
         raise UsageError(f"--of {command[0] if command else ''}: no such program, or it may not be executed")
+    if set(str(ground.code)) & set(" :"):
+        raise NoCoverage(f"the loader cannot be told of {ground.code}: set XDG_CACHE_HOME to a path without spaces")
     probes = ground.probes(output)
     adopt_orphans()
     siblings = children()
-    environment = {**os.environ, **probes.environment()}
+    environment = probes.environment(os.environ)
     process = subprocess.Popen(list(command), env=environment, preexec_fn=partial(die_with_parent, os.getpid()))
     try:
         status = process.wait()

@@ -52,19 +52,28 @@ class Ground:
 def ground(tell: Callable[[str], None], library: Path | None = None) -> Ground:
     """Finds or makes what is needed, in the user's cache. library: what is counted, by default the TVM that is
     installed. tell: is given lines on what takes long. Raises NoCoverage."""
+    code = compiled()
+    library = installed_library() if library is None else library
+    try:
+        return Ground(code, map_of(library, cache(), tell))
+    except (NoMap, NoCompiler) as error:
+        raise NoCoverage(f"there is no map of {library.name}: {error}") from error
+    except OSError as error:
+        raise NoCoverage(f"{error.filename or library}: {error.strerror or error}") from error
+
+
+def compiled() -> Path:
+    """probes.c as a shared library. Raises NoCoverage, also for machines that it is not for."""
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
         raise NoCoverage(f"it works on x86-64 Linux alone, and this is {platform.machine()} {platform.system()}")
     if platform.libc_ver()[0] != "glibc":
         raise NoCoverage("it works with glibc alone")
-    library = installed_library() if library is None else library
     try:
-        folder = cache()
-        return Ground(library_of("probes.c", folder), map_of(library, folder, tell))
-    except (NoMap, NoCompiler) as error:
-        of = "" if isinstance(error, NoCompiler) else f"there is no map of {library.name}: "
-        raise NoCoverage(f"{of}{error}") from error
+        return library_of("probes.c", cache())
+    except NoCompiler as error:
+        raise NoCoverage(str(error)) from error
     except OSError as error:
-        raise NoCoverage(f"{error.filename or library}: {error.strerror or error}") from error
+        raise NoCoverage(f"{error.filename}: {error.strerror or error}") from error
 
 
 def installed_library() -> Path:

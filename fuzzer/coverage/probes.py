@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 ENVIRONMENT = "PASSFUZZ_COVERAGE"
@@ -18,9 +19,13 @@ class Probes:
     blocks: str
     hits: str
 
-    def environment(self) -> dict[str, str]:
-        """Variables with which a command, and all that it starts, counts."""
-        return {"LD_PRELOAD": self.code, ENVIRONMENT: "\n".join((self.library, self.blocks, self.hits))}
+    def environment(self, others: Mapping[str, str]) -> dict[str, str]:
+        """The environment of a command that counts with all that it starts: `others`, and what it needs for that.
+
+        The loader takes spaces and colons in LD_PRELOAD for ends of names: `code` must have none.
+        """
+        loaded = ":".join(filter(None, (self.code, others.get("LD_PRELOAD"))))
+        return {**others, "LD_PRELOAD": loaded, ENVIRONMENT: "\n".join((self.library, self.blocks, self.hits))}
 
 
 def begin(probes: Probes) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fuzzer.coverage.command import count_command
-from fuzzer.coverage.ground import Ground
+from fuzzer.coverage.ground import Ground, NoCoverage
 from fuzzer.coverage.hits import read_hits
 from fuzzer.errors import UsageError
 from tests.fuzzer.coverage import subject
@@ -176,6 +176,17 @@ def test_a_command_is_counted_with_what_it_starts(known: Ground, library: Path, 
     assert counted.status == 3
     assert set(counted.hits.hit.nonzero()[0].tolist()) == AT_LOAD | ABOVE
     assert "LD_PRELOAD" not in os.environ
+
+
+def test_what_else_is_to_be_preloaded_stays(known: Ground, tmp_path: Path) -> None:
+    probes = known.counting_into(tmp_path / "hits")
+    others = {"LD_PRELOAD": "/usr/lib/theirs.so", "HOME": "/home/somebody"}
+    made = probes.environment(others)
+    assert made["LD_PRELOAD"] == f"{probes.code}:/usr/lib/theirs.so" and made["HOME"] == "/home/somebody"
+    assert probes.environment({})["LD_PRELOAD"] == probes.code
+    spaced = Ground(tmp_path / "a cache" / "probes.so", known.blocks)
+    with pytest.raises(NoCoverage, match="without spaces"):
+        count_command([sys.executable, "-c", ""], tmp_path / "hits", spaced)
 
 
 def test_a_command_that_cannot_be_started(known: Ground, tmp_path: Path) -> None:
