@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 
@@ -25,9 +24,8 @@ from fuzzer.campaign.finding_rows import FindingRows
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.observer import Observer
 from fuzzer.campaign.out_folder import held
-from fuzzer.campaign.plan import plan_of
+from fuzzer.campaign.plan import MakesPlan, plan_of
 from fuzzer.campaign.second_process import SecondProcess
-from fuzzer.coverage.probes import Probes
 from fuzzer.engines.choose import workforce_of
 from fuzzer.engines.messages import versions
 from fuzzer.errors import EnvironmentFault, UsageError, tell
@@ -378,27 +376,23 @@ class _Campaign:
 
 
 def run_campaign(
-    settings: Settings,
-    observer: Observer,
-    interrupts: Interrupts | None = None,
-    probes: Callable[[], Probes | None] = lambda: None,
+    settings: Settings, observer: Observer, interrupts: Interrupts | None = None, plan: MakesPlan = plan_of
 ) -> CampaignResult:
     """Runs a campaign to its end, or goes on with the one that was begun under `settings.out`.
 
-    probes: asked once the folder is held; with them workers count TVM's basic blocks. Raises UsageError for settings
-    that this machine cannot carry out and for a campaign that another TVM has begun, EnvironmentFault where the folders
-    cannot be written.
+    plan: is called once, when the folder is held. Raises UsageError for settings that this machine cannot carry out and
+    for a campaign that another TVM has begun, EnvironmentFault where the folders cannot be written.
     """
     if interrupts is None:
         with Interrupts() as own:
-            return run_campaign(settings, observer, own, probes)
+            return run_campaign(settings, observer, own, plan)
     with held(settings.out, fresh=settings.fresh, resume=settings.resume) as scratch:
         if not settings.resume:
-            return _Campaign(settings, observer, interrupts, plan_of(settings, scratch, probes())).run()
+            return _Campaign(settings, observer, interrupts, plan(settings, scratch)).run()
         checkpoint = read_checkpoint(settings.out)
         if changed := refuse_other_tvm(settings.out, checkpoint.versions, versions()):
             tell(f"warning: {changed}")
         settings = checkpoint.begun.within(settings)
-        campaign = _Campaign(settings, observer, interrupts, plan_of(settings, scratch, probes()))
+        campaign = _Campaign(settings, observer, interrupts, plan(settings, scratch))
         campaign.go_on(checkpoint)
         return campaign.run()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
-from fuzzer.coverage.probes import Probes
 from fuzzer.protocol import Plan
 from fuzzer.selection import PIPELINE_KINDS, named_passes
 from fuzzer.settings import Settings
 
+MakesPlan: TypeAlias = Callable[[Settings, Path], Plan]
+"""Of a campaign with these settings, whose scratch folder that is."""
 
-def plan_of(settings: Settings, scratch: Path, probes: Probes | None = None) -> Plan:
+
+def plan_of(settings: Settings, scratch: Path) -> Plan:
     """What is sent to each worker once."""
     under_test = named_passes(settings.passes)
     kinds = PIPELINE_KINDS if "@pipelines" in settings.passes else ()
@@ -24,5 +28,4 @@ def plan_of(settings: Settings, scratch: Path, probes: Probes | None = None) -> 
         scratch=str(scratch),
         corpus=str(settings.corpus.absolute()) if settings.corpus else None,
         trust=settings.trust,
-        probes=probes,
     )

@@ -12,7 +12,8 @@ from fuzzer.campaign.checkpoint import read_checkpoint
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observers
-from fuzzer.coverage.counting import counting
+from fuzzer.campaign.plan import MakesPlan, plan_of
+from fuzzer.coverage.counting import Counting, counting
 from fuzzer.errors import EnvironmentFault, ExitStatus, UsageError, tell
 from fuzzer.render import console, print_json
 from fuzzer.results import CampaignResult
@@ -46,7 +47,8 @@ def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
         if settings.corpus is not None and not settings.trust:
             warn_of_missing_walls()
         writer = OutWriter(settings.out, _facts(settings), others=write_formats, rows=rows, reached=counted.reached)
-        result = run_campaign(settings, Observers((writer, LiveDisplay(terminal))), interrupts, counted.probes)
+        observers = Observers((writer, LiveDisplay(terminal)))
+        result = run_campaign(settings, observers, interrupts, _counting_plan(counted))
         result = counted.noted_in(result)
         report = report_of(settings, result, counted.reached(result.wall_s))
         writer.write(report)
@@ -61,6 +63,11 @@ def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
     if fault is not None:
         tell(f"error: {fault}")
     return result.status(settings.fail_on)
+
+
+def _counting_plan(counted: Counting) -> MakesPlan:
+    """Whose workers count what of TVM they reach, where anything is counted."""
+    return lambda settings, scratch: replace(plan_of(settings, scratch), probes=counted.probes())
 
 
 def _rows_of(settings: Settings) -> tuple[FindingRow, ...]:
