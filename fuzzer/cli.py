@@ -14,6 +14,7 @@ import typer
 
 from fuzzer import cli_reduce as options
 from fuzzer.cli_capture import capture
+from fuzzer.cli_coverage import coverage
 from fuzzer.cli_options import Config, Join, Json, Known, Load, Passes, SubjectPath, Target, Trust
 from fuzzer.cli_replay import replay, since
 from fuzzer.errors import (
@@ -79,6 +80,9 @@ def run(
         bool, typer.Option("--resume", help="Go on with the run under --out, and reduce what it has left.")
     ] = False,
     trust: Trust = False,
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="Count the basic blocks of TVM's own code that are reached.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Fuzz passes until the time or the cases are spent; results are under --out."""
@@ -103,6 +107,7 @@ def run(
         fresh=fresh,
         resume=resume,
         trust=trust,
+        coverage=coverage,
     )
     check_pass_names(settings.passes, settings.load is not None)
     check_oracle_names(settings.oracles, "--oracles")
@@ -200,6 +205,7 @@ def reduce(
 app.command(context_settings={"ignore_unknown_options": True})(capture)
 app.command()(replay)
 app.command()(since)
+app.command()(coverage)
 
 
 @app.command()

@@ -11,6 +11,7 @@ from zlib import crc32
 
 from msgspec import Struct
 
+from fuzzer.coverage.probes import Probes
 from generators.case import Tier
 from generators.targets import DEFAULT
 from oracles.evidence import Evidence
@@ -27,7 +28,8 @@ class Plan:
     build_share: how often building and running is judged as well. scratch: where reduced cases are left.
     phase: where modules stand before any pass, a `generators.passes.row.Phase` by value; drawn ones are high-level.
     corpus: a folder of case folders whose modules a share of the cases starts from, or None. trust: whether what they
-    say may run as Python, without walls around the workers. tolerance: a user's own, for numbers.
+    say may run as Python, without walls around the workers. tolerance: a user's own, for numbers. probes: with which
+    workers count TVM's basic blocks, or None.
     """
 
     seed: int
@@ -44,6 +46,7 @@ class Plan:
     corpus: str | None = None
     trust: bool = False
     tolerance: Tolerance | None = None
+    probes: Probes | None = None
 
     @property
     def target(self) -> str:
@@ -144,11 +147,15 @@ Command: TypeAlias = JudgeCases | Reduce | Confirm | TakeDigests | Begin
 
 
 class Ready(Struct, frozen=True, tag="ready"):
-    """TVM is imported, and the plan can be carried out. The versions that decide what a case is."""
+    """TVM is imported, and the plan can be carried out. The versions that decide what a case is.
+
+    uncounted: why it does not count TVM's basic blocks though its plan has probes; "" where it does.
+    """
 
     tvm: str
     ffi: str = ""
     passfuzz: str = ""
+    uncounted: str = ""
 
 
 class Refused(Struct, frozen=True, tag="refused"):

@@ -23,7 +23,7 @@ class CampaignResult:
     """A finished campaign. own_fault: one line when passfuzz itself failed, else None.
 
     unreduced: how many failures were seen that are neither findings nor known to be none. notes: lines on what its
-    reader must know.
+    reader must know. uncounted: why TVM's basic blocks were not counted though that was asked for, "" where they were.
     """
 
     tally: Tally
@@ -33,6 +33,7 @@ class CampaignResult:
     own_fault: str | None = None
     unreduced: int = 0
     notes: tuple[str, ...] = ()
+    uncounted: str = ""
 
     def fault(self) -> str | None:
         """One line when these results cannot be trusted: own_fault, too many invalid cases, or no case at all."""

@@ -67,7 +67,7 @@ class Settings:
     machine alone), "dask://ADDRESS" or "ray://ADDRESS". jobs: worker processes; on a cluster
     the most, 0 for all that it has.
     fresh: results of an earlier run under `out` are removed. resume: that run is gone on with. trust: what the cases of
-    `corpus` say may run as Python.
+    `corpus` say may run as Python. coverage: TVM's basic blocks that are reached are counted.
     """
 
     seed: int
@@ -87,6 +87,7 @@ class Settings:
     fresh: bool = False
     resume: bool = False
     trust: bool = False
+    coverage: bool = False
 
 
 def read_settings(
@@ -108,6 +109,7 @@ def read_settings(
     fresh: bool = False,
     resume: bool = False,
     trust: bool = False,
+    coverage: bool = False,
 ) -> Settings:
     """Settings from the options as typed. Raises UsageError with one line naming the option."""
     if resume:
@@ -134,6 +136,7 @@ def read_settings(
         fresh=fresh,
         resume=resume,
         trust=trust,
+        coverage=coverage,
     )
 
 

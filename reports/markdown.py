@@ -48,6 +48,8 @@ def _headline(report: Report) -> Markdown:
             facts.passfuzz,
         ),
     ]
+    if facts.coverage is not None:
+        lines.append(of("It {}.", facts.coverage.line))
     warnings = [of("* **These results cannot be trusted: {}**", facts.own_fault)] if facts.own_fault else []
     doubts = [line for line in (ended_line(facts), *report.notes) if line]
     warnings += [of("* **{}**", line) for line in doubts[:SHOWN_DOUBTS]]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reports.finding_row import FindingRow
+from reports.reached import Reached
 from reports.summary import Report, RunFacts, append_finding, write_findings, write_out
 from reports.tally import Tally
 
@@ -21,7 +22,8 @@ class OutWriter:
 
     A new finding is on disk at once; counters every `interval_s`, and with them what `others` writes, the reports, or
     later where this would take more than MOST_OF_TIME. rows: findings that there are already, of the campaign that this
-    one goes on with. clock: seconds, of what writing takes.
+    one goes on with. clock: seconds, of what writing takes. reached: what of TVM's own code has been reached after so
+    many seconds of the campaign.
     """
 
     def __init__(
@@ -32,6 +34,7 @@ class OutWriter:
         others: Callable[[Path, Report], None] = lambda out, report: None,
         rows: Iterable[FindingRow] = (),
         clock: Callable[[], float] = time.perf_counter,
+        reached: Callable[[float], Reached | None] = lambda now: None,
     ) -> None:
         self._out = out
         self._others = others
@@ -41,6 +44,7 @@ class OutWriter:
         self._now = 0.0
         self._written_at = 0.0
         self._clock = clock
+        self._reached = reached
         self._others_after = 0.0
         self._rows = {row.signature: row for row in rows}
 
@@ -65,7 +69,7 @@ class OutWriter:
 
     def _write(self) -> None:
         self._written_at = self._now
-        facts = replace(self._facts, wall_s=self._now)
+        facts = replace(self._facts, wall_s=self._now, coverage=self._reached(self._now))
         report = Report(facts, self._tally, tuple(self._rows.values()), facts.notes)
         write_out(self._out, report)
         if self._now >= self._others_after:

@@ -17,6 +17,7 @@ from corpus.regular_files import MEBIBYTE, read_regular
 from corpus.store import LONGEST_REASON, UNREADABLE, why, write_atomically
 from reports.causes import CauseRow, causes_of
 from reports.finding_row import Count, FindingRow, Number
+from reports.reached import Reached
 from reports.tally import FIELDS, Tally, tally_of
 
 SCHEMA = 1
@@ -41,7 +42,8 @@ class RunFacts:
     own_fault: one line when its results cannot be trusted.
     ended: how; None while it runs, and of a run that was killed. merged: several runs, by `report --merge`.
     unreduced: how many failures were seen that are neither findings nor known to be none. notes: lines on what its
-    reader must know, of the registry of known causes. fail_on: tiers whose new causes fail it.
+    reader must know, of the registry of known causes. fail_on: tiers whose new causes fail it. coverage: what it has
+    reached of TVM's own code, None where that was not counted.
     """
 
     tvm: str
@@ -57,6 +59,7 @@ class RunFacts:
     merged: bool = False
     notes: tuple[str, ...] = ()
     fail_on: tuple[str, ...] = ("A", "B")
+    coverage: Reached | None = None
 
 
 FACTS: tuple[str, ...] = tuple(field.name for field in fields(RunFacts))
@@ -97,6 +100,8 @@ class Report:
         facts.update(notes=list(self.facts.notes), fail_on=list(self.facts.fail_on))
         if self.facts.ended == UNKNOWN:
             del facts["ended"]
+        if self.facts.coverage is None:
+            del facts["coverage"]
         causes = [cause.to_json() for cause in self.causes]
         findings = [row.to_json() for row in self.findings]
         return {"schema": SCHEMA, **facts, **self.tally.to_json(), "causes": causes, "findings": findings}

@@ -159,6 +159,8 @@ def show(report: Report, console: Terminal) -> None:
         if line:
             console.say(line, "dim")
     console.say(f"{progress_line(report.tally, facts.wall_s)}, TVM {facts.tvm}, seed {facts.seed}")
+    if facts.coverage is not None:
+        console.say(facts.coverage.line)
     if (ended := ended_line(facts)) != "":
         console.say(ended, "bold")
     if facts.own_fault:

@@ -11,7 +11,6 @@ import pickle
 import time
 from dataclasses import replace
 from math import inf
-from pathlib import Path
 
 from typing_extensions import assert_never
 
@@ -25,7 +24,7 @@ from fuzzer.campaign.finding_rows import FindingRows
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.observer import Observer
 from fuzzer.campaign.out_folder import held
-from fuzzer.campaign.plan import plan_of
+from fuzzer.campaign.plan import MakesPlan, plan_of
 from fuzzer.campaign.second_process import SecondProcess
 from fuzzer.engines.choose import workforce_of
 from fuzzer.engines.messages import versions
@@ -43,6 +42,7 @@ from fuzzer.protocol import (
     JudgeCases,
     Judged,
     Killed,
+    Plan,
     Ready,
     Reduce,
     Reduced,
@@ -71,11 +71,11 @@ LOST_PER_JOB = 10
 
 
 class _Campaign:
-    def __init__(self, settings: Settings, observer: Observer, interrupts: Interrupts, scratch: Path) -> None:
+    def __init__(self, settings: Settings, observer: Observer, interrupts: Interrupts, plan: Plan) -> None:
         self.settings = settings
         self.observer = observer
         self.interrupts = interrupts
-        self.plan = plan_of(settings, scratch)
+        self.plan = plan
         self.second = SecondProcess(self.plan)
         self.tally = Tally()
         shard = settings.shard
@@ -89,6 +89,7 @@ class _Campaign:
         self.working: dict[int, Key] = {}
         """The place in the docket that a command with a token is about."""
         self.fault: str | None = None
+        self.uncounted = ""
         self.lost_workers = 0
         self.before_s = 0.0
         """The seconds of the campaign that this one goes on with."""
@@ -136,6 +137,7 @@ class _Campaign:
             self.fault,
             len(self.docket.unsettled),
             self.rows.notes,
+            self.uncounted,
         )
 
     def _go(self, pool: Workforce) -> None:
@@ -235,8 +237,8 @@ class _Campaign:
                 self.fault = message
             case WorkerLost():
                 self._lost_worker(pool, answer, heard.about)
-            case Ready():
-                pass  # The pool has noted it.
+            case Ready(_, _, _, uncounted):
+                self.uncounted = self.uncounted or uncounted
             case Done():
                 self._done(heard.slot, heard.about)
             case CaseDigests() | CandidateDigests():
@@ -380,21 +382,24 @@ class _Campaign:
         )
 
 
-def run_campaign(settings: Settings, observer: Observer, interrupts: Interrupts | None = None) -> CampaignResult:
+def run_campaign(
+    settings: Settings, observer: Observer, interrupts: Interrupts | None = None, plan: MakesPlan = plan_of
+) -> CampaignResult:
     """Runs a campaign to its end, or goes on with the one that was begun under `settings.out`.
 
-    Raises UsageError for settings that this machine cannot carry out and for a campaign that another TVM has begun,
-    EnvironmentFault where the folders cannot be written.
+    plan: is called once, when the folder is held. Raises UsageError for settings that this machine cannot carry out and
+    for a campaign that another TVM has begun, EnvironmentFault where the folders cannot be written.
     """
     if interrupts is None:
         with Interrupts() as own:
-            return run_campaign(settings, observer, own)
+            return run_campaign(settings, observer, own, plan)
     with held(settings.out, fresh=settings.fresh, resume=settings.resume) as scratch:
         if not settings.resume:
-            return _Campaign(settings, observer, interrupts, scratch).run()
+            return _Campaign(settings, observer, interrupts, plan(settings, scratch)).run()
         checkpoint = read_checkpoint(settings.out)
         if changed := refuse_other_tvm(settings.out, checkpoint.versions, versions()):
             tell(f"warning: {changed}")
-        campaign = _Campaign(checkpoint.begun.within(settings), observer, interrupts, scratch)
+        settings = checkpoint.begun.within(settings)
+        campaign = _Campaign(settings, observer, interrupts, plan(settings, scratch))
         campaign.go_on(checkpoint)
         return campaign.run()

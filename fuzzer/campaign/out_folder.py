@@ -12,6 +12,7 @@ from pathlib import Path
 
 from corpus.findings import PART
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE
+from fuzzer.coverage.hits import HITS_FILE
 from fuzzer.errors import EnvironmentFault, UsageError
 from reports.formats import FORMATS
 from reports.summary import FINDINGS_FILE, SUMMARY_FILE, UNREDUCED_FILE
@@ -19,7 +20,7 @@ from reports.summary import FINDINGS_FILE, SUMMARY_FILE, UNREDUCED_FILE
 FINDINGS, UNCONFIRMED, OWN_FAULTS = "findings", "unconfirmed", "own-faults.txt"
 """unconfirmed: what its own repro did not show: no finding, but a hint at a fault of ours."""
 OF_A_RUN = (
-    *(SUMMARY_FILE, FINDINGS_FILE, CHECKPOINT_FILE, UNREDUCED_FILE, FINDINGS, UNCONFIRMED, OWN_FAULTS),
+    *(SUMMARY_FILE, FINDINGS_FILE, CHECKPOINT_FILE, UNREDUCED_FILE, FINDINGS, UNCONFIRMED, OWN_FAULTS, HITS_FILE),
     *(row.file for row in FORMATS),
 )
 """Files and folders that a run leaves; nothing else under OUT is ours."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 from fuzzer.protocol import Plan
 from fuzzer.selection import PIPELINE_KINDS, named_passes
 from fuzzer.settings import Settings
+
+MakesPlan: TypeAlias = Callable[[Settings, Path], Plan]
+"""Of a campaign with these settings, whose scratch folder that is."""
 
 
 def plan_of(settings: Settings, scratch: Path) -> Plan:

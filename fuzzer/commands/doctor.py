@@ -13,8 +13,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 from corpus import own
+from fuzzer.coverage.block_map import NO_DECODER
+from fuzzer.coverage.ground import NoCoverage, compiled
 from fuzzer.processes import sandbox
 from fuzzer.processes.sandbox import Walls
 from fuzzer.processes.start import ROOT, module_command
@@ -36,7 +39,7 @@ def examine(python: str = sys.executable) -> Diagnosis:
         looked.append(importable)
         if importable.state == "ok":
             looked += [_run_probe(name, python) for name in ("llvm", "cuda-codegen", "cuda-device")]
-    return Diagnosis((*looked, *_targets(looked), _other_builds(), *_walls()))
+    return Diagnosis((*looked, *_targets(looked), _other_builds(), _coverage(), *_walls()))
 
 
 def _versions() -> list[Probe]:
@@ -102,6 +105,17 @@ def _walls() -> list[Probe]:
             "are recognised by a key" if kept else "the key cannot be kept: replay of an OUT wants --trust",
         ),
     ]
+
+
+def _coverage() -> Probe:
+    """Whether TVM's own code can be mapped and counted; the map itself is made when it is first asked for."""
+    try:
+        compiled()
+        if find_spec("capstone") is None:
+            raise NoCoverage(NO_DECODER)
+    except NoCoverage as error:
+        return Probe("coverage", "absent", str(error))
+    return Probe("coverage", "ok", "run --coverage counts the basic blocks of TVM that are reached")
 
 
 def _targets(looked: Sequence[Probe]) -> list[Probe]:

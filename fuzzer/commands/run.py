@@ -12,6 +12,8 @@ from fuzzer.campaign.checkpoint import read_checkpoint
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observers
+from fuzzer.campaign.plan import MakesPlan, plan_of
+from fuzzer.coverage.counting import Counting, counting
 from fuzzer.errors import EnvironmentFault, ExitStatus, UsageError, tell
 from fuzzer.render import console, print_json
 from fuzzer.results import CampaignResult
@@ -24,6 +26,7 @@ from reports.finding_row import FindingRow
 from reports.formats import write_formats
 from reports.live import LiveDisplay
 from reports.out_writer import OutWriter
+from reports.reached import Reached
 from reports.summary import UNREDUCED_FILE, Ended, Report, RunFacts, UnreadableOut, read_findings
 from reports.view import show
 from reports.words import not_reduced
@@ -38,13 +41,16 @@ def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
             settings = read_checkpoint(settings.out).begun.within(settings)
             rows = _rows_of(settings)
         settings = able(settings)
+        counted = counting(settings)
         terminal = console(stderr=as_json)
         _tell_corrupt(settings)
         if settings.corpus is not None and not settings.trust:
             warn_of_missing_walls()
-        writer = OutWriter(settings.out, _facts(settings), others=write_formats, rows=rows)
-        result = run_campaign(settings, Observers((writer, LiveDisplay(terminal))), interrupts)
-        report = report_of(settings, result)
+        writer = OutWriter(settings.out, _facts(settings), others=write_formats, rows=rows, reached=counted.reached)
+        observers = Observers((writer, LiveDisplay(terminal)))
+        result = run_campaign(settings, observers, interrupts, _counting_plan(counted))
+        result = counted.noted_in(result)
+        report = report_of(settings, result, counted.reached(result.wall_s))
         writer.write(report)
     if as_json:
         print_json(report.to_json())
@@ -57,6 +63,11 @@ def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
     if fault is not None:
         tell(f"error: {fault}")
     return result.status(settings.fail_on)
+
+
+def _counting_plan(counted: Counting) -> MakesPlan:
+    """Whose workers count what of TVM they reach, where anything is counted."""
+    return lambda settings, scratch: replace(plan_of(settings, scratch), probes=counted.probes())
 
 
 def _rows_of(settings: Settings) -> tuple[FindingRow, ...]:
@@ -93,8 +104,8 @@ def able(settings: Settings) -> Settings:
     return replace(settings, targets=left)
 
 
-def report_of(settings: Settings, result: CampaignResult) -> Report:
-    """A campaign's result as the report formats take it."""
+def report_of(settings: Settings, result: CampaignResult, reached: Reached | None) -> Report:
+    """A campaign's result as the report formats take it. reached: of TVM's own code."""
     fault = result.fault()
     ended: Ended = "fault" if fault is not None else "interrupted" if result.interrupted else "done"
     facts = replace(
@@ -105,6 +116,7 @@ def report_of(settings: Settings, result: CampaignResult) -> Report:
         ended=ended,
         unreduced=result.unreduced,
         notes=result.notes,
+        coverage=reached,
     )
     return Report(facts, result.tally, result.findings, facts.notes)
 

@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 from typing_extensions import assert_never
 
+from fuzzer.coverage import probes
 from fuzzer.processes import sandbox
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Lines, cut, send
@@ -61,11 +62,12 @@ def main() -> None:
         return
     scratch = Path(begin.plan.scratch)
     errors = os.open(scratch / f"stderr-{os.getppid()}", os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
-    if begin.plan.walled:
+    uncounted = "" if begin.plan.probes is None else probes.begin(begin.plan.probes)
+    if begin.plan.walled:  # and not before: the file of hits is outside
         sandbox.enter(begin.plan.scratch)
     os.dup2(errors, 1)
     os.dup2(errors, 2)
-    worker = _Worker(begin.plan, Recorder.create(scratch / f"flight-{os.getpid()}"), answers, errors)
+    worker = _Worker(begin.plan, Recorder.create(scratch / f"flight-{os.getpid()}"), answers, errors, uncounted)
     if worker.prepare():
         for command in commands:
             worker.obey(command)
@@ -78,11 +80,12 @@ def _commands() -> Iterator[Command]:
 
 
 class _Worker:
-    def __init__(self, plan: Plan, recorder: Recorder, answers: int, errors: int) -> None:
+    def __init__(self, plan: Plan, recorder: Recorder, answers: int, errors: int, uncounted: str) -> None:
         self.plan = plan
         self.recorder = recorder
         self._answers = answers
         self._errors = errors
+        self._uncounted = uncounted
         self._speaks = os.getpid()
         """The process that may answer: this one, or the child that it has forked to do work."""
         self.repertoire: Any = None
@@ -114,7 +117,9 @@ class _Worker:
             self.say(Refused(f"--oracles {unknown[0]}: unknown oracle; `passfuzz list oracles` shows them all"))
             return False
         before_forking(self.plan.targets)
-        self.say(Ready(str(tvm.__version__), ffi_version(), passfuzz_version()))
+        if self.plan.probes is not None:
+            self._uncounted = self._uncounted or probes.why_not(self.plan.probes)
+        self.say(Ready(str(tvm.__version__), ffi_version(), passfuzz_version(), self._uncounted))
         return True
 
     def obey(self, command: Command) -> None:

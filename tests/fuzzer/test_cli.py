@@ -47,7 +47,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, Callable[..., A
 def campaign(*findings: Any, **facts: Any) -> Callable[[Settings, Observer], CampaignResult]:
     """A campaign that finds this at once."""
 
-    def run_campaign(settings: Settings, observer: Observer, interrupts: object) -> CampaignResult:
+    def run_campaign(settings: Settings, observer: Observer, interrupts: object, plan: object) -> CampaignResult:
         observer.on_start(settings)
         observer.on_tally(tally(), 1.0)
         rows = tuple(map(row, findings))
@@ -103,9 +103,9 @@ def test_run_json_is_the_summary_and_nothing_else(passfuzz: Any, fake: Any, tmp_
 def test_run_hands_on_every_option(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
     seen: list[Settings] = []
 
-    def run_campaign(settings: Settings, observer: Observer, interrupts: object) -> CampaignResult:
+    def run_campaign(settings: Settings, observer: Observer, interrupts: object, plan: object) -> CampaignResult:
         seen.append(settings)
-        return campaign()(settings, observer, interrupts)
+        return campaign()(settings, observer, interrupts, plan)
 
     fake("fuzzer.campaign.loop", "run_campaign", run_campaign)
     (tmp_path / "mine.py").write_text("PASSES = {}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -47,6 +49,15 @@ def test_a_working_installation() -> None:
     assert probes["tvm llvm"]["state"] == "ok"
     assert {"python", "numpy", "tvm cuda-codegen", "tvm cuda-device"} <= probes.keys()
     assert probes["target cuda"]["state"] == "ok"
+
+
+def test_what_counting_lacks_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("CC", "/nowhere/cc")
+    probe = importlib.import_module("fuzzer.commands.doctor")._coverage()
+    assert probe.state == "absent" and probe.detail
+    if (platform.system(), platform.machine()) == ("Linux", "x86_64"):
+        assert probe.detail == "no C compiler: $CC is /nowhere/cc, which is not there"
 
 
 @pytest.mark.parametrize(
