@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from generators.passes.knobs import KNOBS
+from generators.passes.options import CONSUME_PARAMS
 from generators.passes.phases import GRAPH, HIGH, UNMEMORIED
 from generators.passes.row import Documented, Fires, Foreign, PassRow, Phase, Place, Promise, Role
 from generators.program_facts import Feature, Parameter, ProgramFacts
@@ -84,7 +85,11 @@ FUNCTION_ROWS = (
         "src/relax/transform/lambda_lift.cc: local functions become private ones",
         Place(HIGH),
         fires=Fires(
-            recipes=("local_functions", "local_functions_capturing"), wants=frozenset({Feature.LOCAL_FUNCTIONS})
+            recipes=(
+                *("local_functions", "local_functions_capturing"),
+                *("recursive_local", "local_names_taken", "returned_closures"),
+            ),
+            wants=frozenset({Feature.LOCAL_FUNCTIONS}),
         ),
         role=Role.LIFTS_LOCAL_FUNCTIONS,
     ),
@@ -94,7 +99,10 @@ FUNCTION_ROWS = (
         "src/relax/transform/inline_functions.cc: recursion is left alone",
         Place(HIGH),
         promise=Promise(applies=("CanonicalizeBindings",), keeps_functions=False),
-        fires=Fires(recipes=("private_calls", "private_calls_symbolic"), wants=frozenset({Feature.PRIVATE_FUNCTIONS})),
+        fires=Fires(
+            recipes=("private_calls", "private_calls_symbolic", "recursive_private"),
+            wants=frozenset({Feature.PRIVATE_FUNCTIONS}),
+        ),
     ),
     PassRow(
         "ExpandTupleArguments",
@@ -213,6 +221,7 @@ CALLING_ROWS = (
             recipes=("weight_transform", "weight_transform_returned", "weight_transform_shared"),
             wants=frozenset({Feature.NUM_INPUT}),
             draw_source=draw_lift_transform_params,
+            options=CONSUME_PARAMS,
         ),
         foreign=Foreign(
             sources=(

@@ -103,11 +103,16 @@ LAYOUT_ROWS = (
             "relax.transform.ConvertLayout({'relax.nn.conv2d': ['NHWC', 'HWIO']})",
             "relax.transform.ConvertLayout({'relax.nn.conv2d': ['NHWC', 'OHWI', 'NCHW']})",
             "relax.transform.ConvertLayout({'relax.nn.conv2d': ['NCHW', 'OIHW']})",
+            "relax.transform.ConvertLayout({'relax.nn.conv2d': ['NCHW4c', 'OIHW4o']})",
+            "relax.transform.ConvertLayout({'relax.nn.conv2d': ['NCHW2c', 'OIHW2o', 'NCHW4c']})",
+            "relax.transform.ConvertLayout({}, lambda call: {'relax.nn.conv2d': ['NHWC', 'OHWI']})",
+            "relax.transform.ConvertLayout({}, lambda call: {'relax.nn.conv2d': ['NCHW4c', 'OIHW4o']} "
+            "if getattr(call.attrs, 'groups', 1) == 1 else {})",
         ),
         "src/relax/transform/convert_layout.cc: the reduction of conv2d runs in another order",
         Place(HIGH),
         promise=Promise(meaning=Meaning.ROUNDED, asks="FRelaxInferLayout"),
-        fires=Fires(recipes=("conv2d_chain", "conv2d_between_layout_agnostic")),
+        fires=Fires(recipes=("conv2d_chain", "conv2d_between_layout_agnostic", "converted_conv2d")),
     ),
     PassRow(
         "AlterOpImpl",

@@ -27,11 +27,13 @@ from generators.unavailable import Unavailable
 Build = Callable[[Scope], None]
 
 
-def private(s: Scope, build: Build, *, count: int = 1, symbolic: bool = False) -> PrivateFunction:
+def private(
+    s: Scope, build: Build, *, count: int = 1, symbolic: bool = False, name: str | None = None
+) -> PrivateFunction:
     """A private function of up to `count` random statements around the shape that `build` plants and keeps."""
     frame = FunctionFrame(s.frame.module, symbolic=symbolic, level=s.frame.level + 1, prefix="w")
     function, result = draw_function(s.source, frame, SIMPLE, s.source.integer(0, count), [build])
-    gvar = s.frame.module.add(s.frame.module.new_name("sub"), function)
+    gvar = s.frame.module.add(name or s.frame.module.new_name("sub"), function)
     callee = PrivateFunction(gvar, tuple(frame.parameters), result, not frame.impure)
     s.frame.module.private.append(callee)
     return callee

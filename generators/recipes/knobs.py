@@ -154,6 +154,22 @@ class ConvolutionKnobs:
 
 
 @dataclass(frozen=True, slots=True)
+class LayoutKnobs:
+    """What a converted layout passes through."""
+
+    divisible: float = 0.85
+    """Channels are multiples of 2 or 4: else a packed layout is refused, which has code of its own."""
+    depthwise: float = 0.1
+    """Each channel is a group of its own, whose weights no layout packs."""
+    operator: float = 0.65
+    """A step is an operator that has code for layouts, else a tuple, a match_cast, or halves that are joined."""
+    second_conv: float = 0.25
+    """A second conv2d follows a step, so that layouts meet."""
+    tuple_returned: float = 0.2
+    """The tuple comes out, in the layout of its function."""
+
+
+@dataclass(frozen=True, slots=True)
 class MatmulKnobs:
     """Matrix products."""
 
@@ -277,6 +293,40 @@ class FunctionKnobs:
     """A local function captures a computed value, else a parameter."""
     captures_two: float = 0.4
     """It captures a second value."""
+    after_recursion: float = 0.6
+    """A recursive call is followed by an operator: else its result is that of the branch."""
+    name_of_global: float = 0.6
+    """The name that a local function would be lifted to is that of another function."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelKnobs:
+    """Rows of kernels, views and scalar arguments."""
+
+    interrupted: float = 0.2
+    """An impure call, which no graph holds, ends a row of kernels."""
+    link_used_again: float = 0.4
+    """A value of the row comes out: its storage is then no part of a graph."""
+    in_tuple: float = 0.3
+    """The last values go through a tuple."""
+    bounded_above: float = 0.85
+    """A symbol has an upper bound: without one the planner leaves its tensors alone."""
+    bounded_below: float = 0.4
+    """A symbol has a lower bound."""
+    not_negative: float = 0.3
+    """Else it is said not to be negative."""
+    symbol_captured: float = 0.7
+    """A symbol may be captured by a graph."""
+    view_of_view: float = 0.3
+    """A view is viewed again."""
+    offset_ensured: float = 0.3
+    """`ensure_zero_offset` stands where nothing needs it."""
+    dtype_written: float = 0.8
+    """A view names the dtype that it keeps, else a variable without one stands there."""
+    viewed_read_late: float = 0.5
+    """The value is read beside its view."""
+    scalar_of_symbol: float = 0.6
+    """A scalar argument is an expression over a symbolic dim, else a literal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,9 +401,11 @@ class RecipeKnobs:
     bindings: BindingKnobs = BindingKnobs()
     elementwise: ElementwiseKnobs = ElementwiseKnobs()
     convolution: ConvolutionKnobs = ConvolutionKnobs()
+    layouts: LayoutKnobs = LayoutKnobs()
     matmul: MatmulKnobs = MatmulKnobs()
     schedulable: SchedulableKnobs = SchedulableKnobs()
     functions: FunctionKnobs = FunctionKnobs()
+    kernels: KernelKnobs = KernelKnobs()
     lowered: LoweredKnobs = LoweredKnobs()
     symbolic: SymbolicKnobs = SymbolicKnobs()
     weights: WeightKnobs = WeightKnobs()

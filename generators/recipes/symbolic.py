@@ -9,6 +9,7 @@ from generators import tvm_api
 from generators.ranges import Range
 from generators.recipes import blocks as b
 from generators.recipes.bindings import either
+from generators.recipes.kernels import bounded
 from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
 from generators.relax.scope import INDEX, Drawn, Scope
@@ -49,12 +50,10 @@ def symbolic_shapes(s: Scope) -> None:
 
 
 def symbolic_upper_bound(s: Scope) -> None:
-    """A chain on a symbolic shape in a function that says how large its symbols can be, for some or all of them."""
+    """A chain on a symbolic shape in a function that says how large one of its symbols can be, or how small as well."""
     n, x = _symbolic(s)
     y = b.unary(s, b.unary(s, b.add(s, x, x)))
-    bounds = {v.name: s.source.pick((8, 16, extent)) for v, extent in s.frame.symbols.items() if v.name == n.text}
-    key = "tir_var_upper_bound"
-    s.frame.attributes[key] = {**s.frame.attributes.get(key, {}), **bounds}
+    bounded(s, n)
     b.finish(s, y)
 
 

@@ -110,7 +110,7 @@ class Interpreter:
             raise Unsupported(f"call of a {type(function).__name__}")
         if len(function.params) != len(arguments):
             raise Trap("type", f"{name} takes {len(function.params)} arguments, got {len(arguments)}")
-        frame = Frame(function=name)
+        frame = Frame(function=name, inputs=_inputs(function, arguments))
         if environment is not None:
             frame.variables.update(environment.variables)
             frame.symbols.update(environment.symbols)
@@ -192,6 +192,12 @@ class Interpreter:
             raise Unsupported(str(error)) from error
         except ZeroDivisionError as error:
             raise Trap("division-by-zero", f"shape expression {expr} in {frame.function}") from error
+
+
+def _inputs(function: BaseFunc, arguments: list[Runtime]) -> tuple[Runtime, ...]:
+    """The arguments that may differ from call to call: all of them, unless the function says how many are inputs."""
+    count = function.attrs.get("num_input") if function.attrs else None
+    return tuple(arguments if count is None else arguments[: int(count)])
 
 
 def _own_symbols(function: BaseFunc) -> list[Var]:
