@@ -65,6 +65,10 @@ class ProgramFacts:
     parameters: tuple[Parameter, ...] = ()
     symbols: tuple[tuple[str, int], ...] = ()
     """Names of the symbolic dims with their values in the first entry call."""
+    alike: frozenset[str] = frozenset()
+    """Those of the names that stand for the same number in every function that has one of this name."""
+    loss: int = 0
+    """The place of the loss among the results."""
     num_input: int | None = None
     functions: tuple[str, ...] = ("main",)
     """The public functions; the first is the entry function."""

@@ -56,9 +56,30 @@ def draw_bind_symbolic_vars(source: Source, facts: ProgramFacts) -> str | None:
     if not facts.symbols:
         return None
     chosen = [symbol for symbol in facts.symbols if source.flip(KNOBS.arguments.bound)] or [source.pick(facts.symbols)]
-    entries = ", ".join(f"'{name}': {value}" for name, value in chosen)
+    alike = [symbol for symbol in chosen if symbol[0] in facts.alike]
     # Without a function's name the pass binds every symbol of that name, those of private functions as well.
-    return f"relax.transform.BindSymbolicVars({{{entries}}}, '{facts.functions[0]}')"
+    everywhere = bool(alike) and source.flip(KNOBS.arguments.bound_everywhere)
+    entries = ", ".join(f"'{name}': {value}" for name, value in (alike if everywhere else chosen))
+    function = "" if everywhere else f", '{facts.functions[0]}'"
+    return f"relax.transform.BindSymbolicVars({{{entries}}}{function})"
+
+
+MOST_GRADIENTS = 3
+
+
+def gradient_of_some(parameter: int, target: str) -> str:
+    """The adjoint of main for one of its first parameters, which the constructor takes as a variable of the module."""
+    return (
+        f"tvm.transform.module_pass(lambda mod, ctx: relax.transform.Gradient('main', "
+        f"mod['main'].params[{parameter}]{target})(mod), opt_level=0, name='Gradient')"
+    )
+
+
+_GRADIENTS_OF_SOME = tuple(
+    gradient_of_some(parameter, target)
+    for parameter in range(MOST_GRADIENTS)
+    for target in ("", *(f", target_index={place}" for place in range(3)))
+)
 
 
 def draw_gradient(source: Source, facts: ProgramFacts) -> str | None:
@@ -66,8 +87,10 @@ def draw_gradient(source: Source, facts: ProgramFacts) -> str | None:
     floats = facts.parameters and all(p.is_tensor and p.dtype in _FLOATS for p in facts.parameters)
     if Feature.SCALAR_LOSS not in facts.features or not floats:
         return None
-    name = facts.functions[0]
-    return source.pick((f"relax.transform.Gradient('{name}')", f"relax.transform.Gradient('{name}', target_index=0)"))
+    target = f", target_index={facts.loss}" if facts.loss or source.flip() else ""
+    if source.flip(KNOBS.arguments.some_gradients) and len(facts.parameters) > 1:
+        return gradient_of_some(source.integer(0, min(len(facts.parameters), MOST_GRADIENTS) - 1), target)
+    return f"relax.transform.Gradient('{facts.functions[0]}'{target})"
 
 
 def draw_lift_transform_params(source: Source, facts: ProgramFacts) -> str | None:
@@ -172,7 +195,12 @@ FUNCTION_ROWS = (
         "src/relax/transform/gradient.cc: adds main_adjoint and leaves main as it is",
         Place(HIGH, first_only=True),
         promise=Promise(asks="FPrimalGradient"),
-        fires=Fires(recipes=("scalar_loss",), wants=frozenset({Feature.SCALAR_LOSS}), draw_source=draw_gradient),
+        fires=Fires(
+            recipes=("scalar_loss", "loss_of_kernels", "loss_of_kernels", "loss_of_stages"),
+            wants=frozenset({Feature.SCALAR_LOSS}),
+            draw_source=draw_gradient,
+        ),
+        foreign=Foreign(sources=_GRADIENTS_OF_SOME),
     ),
 )
 
@@ -187,7 +215,7 @@ CALLING_ROWS = (
             # a second application raises, since the parameter is gone
             idempotent=False,
         ),
-        fires=Fires(recipes=("weight_transform", "constant_operands"), draw_source=draw_bind_params),
+        fires=Fires(recipes=("weight_transform", "constant_operands", "symbolic_shapes"), draw_source=draw_bind_params),
     ),
     PassRow(
         "BindSymbolicVars",
@@ -200,7 +228,9 @@ CALLING_ROWS = (
             idempotent=False,
         ),
         fires=Fires(
-            recipes=("symbolic_shapes",), wants=frozenset({Feature.SYMBOLIC}), draw_source=draw_bind_symbolic_vars
+            recipes=("symbolic_shapes", "symbol_of_functions"),
+            wants=frozenset({Feature.SYMBOLIC}),
+            draw_source=draw_bind_symbolic_vars,
         ),
     ),
     PassRow(

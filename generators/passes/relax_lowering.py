@@ -187,10 +187,9 @@ MEMORY_ROWS = (
         promise=Promise(
             # what it lifts is a function in which it finds kernels again
             idempotent=False,
+            of_all_functions=True,  # MergeAllocationPlans: one set of storages for all of them
         ),
-        fires=Fires(
-            recipes=("kernels_in_a_row", "kernels_of_weights", "kernels_of_symbols"), options=CUDA_GRAPH
-        ),
+        fires=Fires(recipes=("kernels_in_a_row", "kernels_of_weights", "kernels_of_symbols"), options=CUDA_GRAPH),
     ),
     PassRow(
         "LowerAllocTensor",

@@ -7,6 +7,7 @@ Passes that only move bindings are in `relax_bindings`, those about functions an
 from __future__ import annotations
 
 from generators.passes.phases import GRAPH, HIGH, only_with
+from generators.passes.replacements import REPLACED, altered
 from generators.passes.row import Documented, Fires, Foreign, Meaning, PassRow, Phase, Place, Promise
 from generators.program_facts import Feature
 
@@ -104,7 +105,7 @@ LAYOUT_ROWS = (
             "relax.transform.ConvertLayout({'relax.nn.conv2d': ['NHWC', 'OHWI', 'NCHW']})",
             "relax.transform.ConvertLayout({'relax.nn.conv2d': ['NCHW', 'OIHW']})",
             "relax.transform.ConvertLayout({'relax.nn.conv2d': ['NCHW4c', 'OIHW4o']})",
-            "relax.transform.ConvertLayout({'relax.nn.conv2d': ['NCHW2c', 'OIHW2o', 'NCHW4c']})",
+            "relax.transform.ConvertLayout({'relax.nn.conv2d': ['NCHW2c', 'OIHW2o']})",
             "relax.transform.ConvertLayout({}, lambda call: {'relax.nn.conv2d': ['NHWC', 'OHWI']})",
             "relax.transform.ConvertLayout({}, lambda call: {'relax.nn.conv2d': ['NCHW4c', 'OIHW4o']} "
             "if getattr(call.attrs, 'groups', 1) == 1 else {})",
@@ -119,6 +120,7 @@ LAYOUT_ROWS = (
         (
             f"relax.transform.AlterOpImpl({{'passfuzz.add16': {_ADD16}}}, "
             f"{{'passfuzz.add16': [{_BLOCKED}, {_BLOCKED}, {_BLOCKED}]}})",
+            altered(REPLACED),
         ),
         "src/relax/transform/alter_op_impl.cc: the replacement is given as an equal PrimFunc in another layout",
         Place(frozenset({Phase.LEGAL}), gives=Phase.HIGH),
@@ -126,7 +128,7 @@ LAYOUT_ROWS = (
             # it matches its own result; R.layout_transform operators give LegalizeOps work again
             idempotent=False,
         ),
-        fires=Fires(recipes=("operator_name_add16",)),
+        fires=Fires(recipes=("operator_name_add16", "operator_names", "operator_names")),
         foreign=Foreign(by_arguments=True),
     ),
     PassRow(
@@ -135,7 +137,7 @@ LAYOUT_ROWS = (
         "python/tvm/relax/transform/optimize_layout_transform.py: removes pairs that undo each other",
         Place(_LEGALISED),
         promise=Promise(idempotent=False),
-        fires=Fires(recipes=("layout_transform_pairs", "operator_name_add16")),
+        fires=Fires(recipes=("layout_transform_pairs", "operator_name_add16", "operator_names")),
     ),
     PassRow(
         "RemoveRedundantReshape",

@@ -199,6 +199,8 @@ class Promise:
     one of them alone changes the result, too."""
     keeps_functions: bool = True
     """Every function stays. (Public Relax functions that a user calls stay in any case.)"""
+    of_all_functions: bool = False
+    """What it does to one function follows from all of the module, dead ones too, on purpose."""
     keeps_attributes: bool = True
     """Functions that stay keep their attributes."""
     consumes: frozenset[str] = frozenset()

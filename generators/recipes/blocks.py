@@ -212,6 +212,13 @@ def item(s: Scope, whole: AnyValue | None, index: int) -> AnyValue:
     return value
 
 
+def tensors_of(s: Scope, value: AnyValue | None) -> list[Value]:
+    """A tensor, or the tensors among the fields of a tuple, bound."""
+    if isinstance(value, TupleValue):
+        return [field for index in range(len(value.fields)) for field in tensors_of(s, item(s, value, index))]
+    return [value] if isinstance(value, Value) else []
+
+
 def tensor_item(s: Scope, whole: AnyValue | None, index: int) -> Value:
     """One field of a bound tuple, which must be a tensor."""
     return as_tensor(item(s, whole, index))

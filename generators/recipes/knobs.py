@@ -335,6 +335,10 @@ class LoweredKnobs:
 
     unary_between: float = 0.3
     """An operator is between two calls."""
+    outputs_whole: float = 0.3
+    """The tuple of two outputs comes out."""
+    name_again: float = 0.4
+    """An operator is called twice in a row: the layouts between the two undo each other."""
     name_unknown: float = 0.2
     """There is a call of a name that AlterOpImpl does not know."""
     weight_constant: float = 0.3
@@ -353,6 +357,10 @@ class LoweredKnobs:
 class SymbolicKnobs:
     """Symbolic numbers and shapes."""
 
+    in_private: float = 0.7
+    """A private function has a symbol of the same name."""
+    in_public: float = 0.7
+    """A public function has one."""
     number_returned: float = 0.85
     """A scalar over dims comes out: else nothing shows it."""
     number_alias: float = 0.4
@@ -394,6 +402,24 @@ class WeightKnobs:
 
 
 @dataclass(frozen=True, slots=True)
+class LossKnobs:
+    """Losses whose gradients are kernels of their own, and checkpoints."""
+
+    padded: float = 0.3
+    """A pool is padded: elements outside take no part in its gradient."""
+    ceil_mode: float = 0.3
+    """A pool has a partial last window."""
+    class_weights: float = 0.5
+    """nll_loss weighs classes."""
+    fields_added: float = 0.3
+    """The loss goes through a tuple in a tuple, of which several fields are used."""
+    deeper: float = 0.3
+    """One more differentiable operator precedes the loss."""
+    between_stages: float = 0.4
+    """An operator is between two checkpointed stages."""
+
+
+@dataclass(frozen=True, slots=True)
 class RecipeKnobs:
     """The ratios of each family of recipes."""
 
@@ -409,6 +435,7 @@ class RecipeKnobs:
     lowered: LoweredKnobs = LoweredKnobs()
     symbolic: SymbolicKnobs = SymbolicKnobs()
     weights: WeightKnobs = WeightKnobs()
+    losses: LossKnobs = LossKnobs()
 
 
 KNOBS = RecipeKnobs()

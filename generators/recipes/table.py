@@ -11,6 +11,7 @@ from generators.recipes import (
     functions,
     kernels,
     layouts,
+    losses,
     lowered,
     matmul,
     nested_values,
@@ -49,6 +50,7 @@ RECIPES: dict[str, Recipe] = join(
     + layouts.RECIPES
     + kernels.RECIPES
     + recursion.RECIPES
+    + losses.RECIPES
 )
 
 

@@ -147,4 +147,17 @@ def _facts(frame: FunctionFrame, num_input: int | None, arguments: tuple[Argumen
         Feature.FLOAT32_ONLY: Feature.FLOAT32_ONLY in module.features,
     }
     features = frozenset(feature for feature, there in present.items() if there)
-    return ProgramFacts(tuple(parameters), symbols, num_input, ("main", *module.public), features)
+    alike = frozenset(name for name, _ in symbols) - _names_elsewhere(module)
+    return ProgramFacts(
+        tuple(parameters), symbols, alike, frame.loss_place, num_input, ("main", *module.public), features
+    )
+
+
+def _names_elsewhere(module: ModuleFrame) -> set[str]:
+    """The names of symbols that other functions define for numbers of their own."""
+    others = [
+        function
+        for gvar, function in module.functions.items()
+        if gvar.name_hint not in ("main", *module.alike) and isinstance(function, RelaxFunction)
+    ]
+    return {symbol.name for function in others for symbol in tvm_api.relax.analysis.defined_symbolic_vars(function)}
