@@ -239,7 +239,7 @@ CALLING_ROWS = (
         "src/relax/transform/bundle_model_params.cc: parameters after num_input become one tuple",
         Place(HIGH),
         promise=Promise(calling="bundle_params", idempotent=False),
-        fires=Fires(recipes=("weight_transform",), wants=frozenset({Feature.NUM_INPUT})),
+        fires=Fires(recipes=("weight_transform", "weights_in_branches"), wants=frozenset({Feature.NUM_INPUT})),
     ),
     PassRow(
         "LiftTransformParams",

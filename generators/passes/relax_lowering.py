@@ -270,6 +270,9 @@ VM_ROWS = (
         "src/relax/transform/attach_global_symbol.cc: every PrimFunc gets a global_symbol",
         Place(frozenset({Phase.SHAPELESS}), gives=Phase.SYMBOLED, documented=(_FINALIZES,)),
         promise=Promise(again_with=frozenset({"system_lib_prefix"})),
+        fires=Fires(
+            recipes=("kernels_in_a_row", "private_calls", "call_tir_scalars"), wants=frozenset({Feature.LIBRARY_PREFIX})
+        ),
     ),
 )
 

@@ -79,6 +79,8 @@ class ElementwiseKnobs:
 
     unary_after: float = 0.6
     """An elementwise operator follows, which fuses."""
+    literal_divides: float = 0.3
+    """An operator with a literal is a division or a power, else one that takes every number."""
     link_used_again: float = 0.4
     """A link of a chain comes out as well."""
     alias_read_late: float = 0.7
@@ -175,6 +177,8 @@ class MatmulKnobs:
 
     weight: float = 0.4
     """A factor is a weight."""
+    batch_symbolic: float = 0.6
+    """The batch of the other factor is symbolic, as that of an input is."""
     product_on_the_right: float = 0.7
     """The inner product is on the right."""
     vector: float = 0.15
@@ -377,6 +381,8 @@ class SymbolicKnobs:
 class WeightKnobs:
     """Weights and losses."""
 
+    captured: float = 0.4
+    """A local function reads a weight."""
     alias: float = 0.15
     """A transformed weight has a second name."""
     multiplied: float = 0.7

@@ -14,7 +14,7 @@ from generators.recipes.bindings import cast_to
 from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
 from generators.relax.chains import linked
-from generators.relax.scope import Scope
+from generators.relax.scope import Drawn, Scope
 from generators.relax.values import AnyValue, TupleValue, Value
 from generators.unavailable import Unavailable
 
@@ -75,7 +75,7 @@ def _split_and_joined(s: Scope, x: Value) -> Value:
     axes = [a for a, n in enumerate(x.dims) if isinstance(n, int) and n >= 2 and n % 2 == 0]
     if not axes:
         raise Unavailable("no axis to halve")
-    whole = s.emit(b.Drawn(relax.op.split(x.expr, 2, s.source.pick(axes)), x.range))
+    whole = s.emit(Drawn(relax.op.split(x.expr, 2, s.source.pick(axes)), x.range))
     halves = [b.tensor_item(s, whole, k) for k in (1, 0)]
     axis = s.source.integer(-x.ndim, x.ndim - 1)
     return b.call(s, relax.op.concat([h.expr for h in halves], axis), x.range)
