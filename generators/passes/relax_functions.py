@@ -93,6 +93,25 @@ def draw_gradient(source: Source, facts: ProgramFacts) -> str | None:
     return f"relax.transform.Gradient('{facts.functions[0]}'{target})"
 
 
+def _after_a_new_symbol(symbol: str) -> str:
+    """NormalizeGlobalVar after the first private function, by name, has got a global symbol: no well-formed module has
+    one that is not its function's name. symbol: an expression over the sorted `names` of the private functions."""
+    private = "sorted(g.name_hint for g, f in mod.functions.items() if not (f.attrs and 'global_symbol' in f.attrs))"
+    functions = (
+        f"{{g: f.with_attr('global_symbol', {symbol}) if g.name_hint == names[0] else f "
+        "for g, f in mod.functions.items()}"
+    )
+    made = f"tvm.IRModule({functions}, attrs=mod.attrs, global_infos=mod.global_infos)"
+    named = (
+        f"tvm.transform.module_pass(lambda mod, ctx: (lambda names: {made} if names else mod)({private}), opt_level=0)"
+    )
+    return f"tvm.transform.Sequential([{named}, relax.transform.NormalizeGlobalVar()])"
+
+
+_AFTER_A_NEW_SYMBOL = (_after_a_new_symbol("names[-1]"), _after_a_new_symbol("'public_' + names[0]"))
+"""The symbol is the name of another private function, which has to give way; or a name of its own."""
+
+
 def draw_lift_transform_params(source: Source, facts: ProgramFacts) -> str | None:
     """Separate or shared transforms; None without weights, since the shared one asks for `num_input`."""
     if facts.num_input is None:
@@ -123,7 +142,10 @@ FUNCTION_ROWS = (
         Place(HIGH),
         promise=Promise(applies=("CanonicalizeBindings",), keeps_functions=False),
         fires=Fires(
-            recipes=("private_calls", "private_calls_symbolic", "recursive_private"),
+            recipes=(
+                *("private_calls", "private_calls_symbolic", "recursive_private"),
+                *("impure_private", "private_shared"),
+            ),
             wants=frozenset({Feature.PRIVATE_FUNCTIONS}),
         ),
     ),
@@ -150,7 +172,7 @@ FUNCTION_ROWS = (
             keeps_functions=False,
         ),
         fires=Fires(
-            recipes=("private_unused_parameters", "private_calls_symbolic"),
+            recipes=("private_unused_parameters", "private_calls_symbolic", "private_shared"),
             wants=frozenset({Feature.PRIVATE_FUNCTIONS}),
         ),
     ),
@@ -168,11 +190,18 @@ FUNCTION_ROWS = (
     ),
     PassRow(
         "NormalizeGlobalVar",
-        ("relax.transform.NormalizeGlobalVar()",),
+        ("relax.transform.NormalizeGlobalVar()", *_AFTER_A_NEW_SYMBOL),
         "src/relax/transform/normalize.cc: renames private functions that clash with a global_symbol",
         Place(UNMEMORIED),
-        promise=Promise(keeps_functions=False),
-        fires=Fires(recipes=("private_calls",)),
+        promise=Promise(
+            # what comes before it gives the next private function a symbol
+            idempotent=False,
+            keeps_functions=False,
+        ),
+        fires=Fires(
+            recipes=("private_calls", "private_twins", "recursive_private"),
+            wants=frozenset({Feature.PRIVATE_FUNCTIONS}),
+        ),
     ),
     PassRow(
         "AttachExternModules",

@@ -89,7 +89,8 @@ def operators_named(words: Set[str]) -> tuple[str, ...]:
 
 def shapes_named(words: Set[str]) -> tuple[str, ...]:
     """The recipes with the nodes of Relax among the words of some code."""
-    return tuple(recipe for node, recipes in SHAPES.items() if node in words for recipe in recipes)
+    known = {*words, *(_PREFIX + word for word in words)}
+    return tuple(recipe for node, recipes in SHAPES.items() if node in known for recipe in recipes)
 
 
 def words_of(make: Callable[..., object]) -> set[str]:

@@ -184,6 +184,21 @@ def match_cast_redundant(s: Scope) -> None:
     b.finish(s, y, z) if s.source.flip() else b.finish(s, z)
 
 
+def match_cast_beside(s: Scope) -> None:
+    """Values of an unknown or known shape that are cast, each used beside its cast: in calls, in a tuple, returned."""
+    x = b.tensor(s, (1, 4), static=True)
+    hidden = cast_to(s, x, None)
+    assert x.shape is not None
+    value = cast_to(s, hidden, tuple(x.shape)) if s.source.flip() else cast_to(s, b.unary(s, x), x.dims)
+    outs = [b.add(s, value, x), b.unary(s, hidden)]
+    if s.source.flip(KNOBS.bindings.cast_in_tuple):
+        whole = b.tuple_of(s, value, x)
+        outs.append(b.as_tensor(b.unary(s, b.tensor_item(s, whole, s.source.integer(0, 1)))))
+    for out in (hidden, value) if s.source.flip() else (hidden,):
+        b.keep(s, out)
+    b.finish(s, *outs)
+
+
 def match_cast_defines_symbol(s: Scope) -> None:
     """A symbol that a match_cast defines, in the calls, casts and reshapes after it and in the result's type."""
     if not s.frame.symbolic:
@@ -273,6 +288,7 @@ RECIPES = (
     Recipe("impure_calls", impure_calls, plain=True),
     Recipe("pure_packed_calls", pure_packed_calls),
     Recipe("match_cast_redundant", match_cast_redundant),
+    Recipe("match_cast_beside", match_cast_beside),
     Recipe("match_cast_defines_symbol", match_cast_defines_symbol),
     Recipe("constant_operands", constant_operands),
     Recipe("constant_subexpressions", constant_subexpressions),

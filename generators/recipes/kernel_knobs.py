@@ -46,8 +46,6 @@ class KernelKnobs:
     """A view is viewed again."""
     offset_ensured: float = 0.3
     """`ensure_zero_offset` stands where nothing needs it."""
-    dtype_written: float = 0.8
-    """A view names the dtype that it keeps, else a variable without one stands there."""
     viewed_read_late: float = 0.5
     """The value is read beside its view."""
     scalar_of_symbol: float = 0.6

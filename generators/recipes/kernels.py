@@ -17,7 +17,7 @@ from generators.relax.calls_and_ifs import draw_impure
 from generators.relax.entry_calls import LOWER_BOUNDS, UPPER_BOUNDS
 from generators.relax.scope import Scope
 from generators.relax.values import Dim, SymbolicDim, Value, extent
-from generators.tvm_api import Expr, PrimFunc
+from generators.tvm_api import PrimFunc
 from generators.unavailable import Unavailable
 
 CAPTURED_SYMBOLS = "relax.rewrite_cuda_graph.capture_symbolic_vars"
@@ -109,7 +109,7 @@ def memory_views(s: Scope) -> None:
     back. Whatever a kernel gets begins at the first byte."""
     x = s.tensor(tuple(_SAME_WIDTH), (1, 3), static=True, nonempty=True)
     y = b.call(s, relax.op.negative(x.expr), -x.range)
-    view = s.source.pick((_as_other_dtype, _part, _whole))(s, y)
+    view = s.source.pick((_as_other_dtype, _part, _part, _whole))(s, y)
     if s.source.flip(KNOBS.kernels.view_of_view):
         view = _whole(s, view)
     after = b.call(s, relax.op.negative(view.expr), -view.range) if s.source.flip() else view
@@ -118,18 +118,8 @@ def memory_views(s: Scope) -> None:
     b.finish(s, y, after) if s.source.flip(KNOBS.shared.middle_returned) else b.finish(s, after)
 
 
-def _named(s: Scope, dtype: str) -> Expr | str:
-    """A dtype argument: written out, or a variable that holds none, which keeps the tensor's own."""
-    if s.source.flip(KNOBS.kernels.dtype_written):
-        return dtype
-    call = s.frame.module.builder.normalize(relax.op.null_value())
-    var = s.frame.new_var(tvm_api.type_of(call), dataflow=s.dataflow, stem="d")
-    s.bindings.append(relax.VarBinding(var, call))
-    return var
-
-
 def _viewed(s: Scope, x: Value, dims: tuple[int, ...], offset: int | None = None) -> Value:
-    call = relax.op.memory.view(x.expr, list(dims), _named(s, x.dtype), offset)
+    call = relax.op.memory.view(x.expr, list(dims), x.dtype, offset)
     seen = b.call(s, call, x.range, exported=False if offset else None)
     if not offset and not s.source.flip(KNOBS.kernels.offset_ensured):
         return seen
@@ -143,8 +133,8 @@ def _whole(s: Scope, x: Value) -> Value:
 
 def _part(s: Scope, x: Value) -> Value:
     """Some elements, from one of the first on. (A kernel asks for tensors at offset 0: `ensure_zero_offset`.)"""
-    count = s.source.integer(1, x.size)
-    first = s.source.integer(0, x.size - count)
+    count = s.source.integer(1, max(1, x.size // 2))
+    first = s.source.integer(min(1, x.size - count), x.size - count)
     return _viewed(s, x, (count,), first * numpy_dtype(x.dtype).itemsize)
 
 

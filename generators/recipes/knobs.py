@@ -65,6 +65,8 @@ class BindingKnobs:
     """A branch begins with a call of its own, else with a shared value."""
     if_result_added: float = 0.6
     """The result of the If meets the shared value again."""
+    cast_in_tuple: float = 0.4
+    """The value and what was cast are in one tuple."""
     cast_again: float = 0.4
     """A redundant match_cast follows another."""
     cast_from_hidden: float = 0.4
@@ -219,6 +221,8 @@ class FunctionKnobs:
 
     field_taken: float = 0.7
     """One field of a returned tuple is taken, else the tuple is used whole."""
+    caller: float = 0.7
+    """A private function has one more caller of another kind."""
     called_through: float = 0.3
     """Another private function calls the first."""
     second_parameter: float = 0.4

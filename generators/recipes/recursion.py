@@ -26,8 +26,13 @@ from generators.tvm_api import Expr, RelaxFunction, Type, Var
 
 _TIMES = Range(0, 3, True)
 _VALUES = Range(-8, 8, True)
-_SAME_RANGE = b.SIMPLE_UNARY[:3]
-"""Operators that keep values in a symmetric range, however often they are applied."""
+_RESULTS = Range(-16, 16, True)
+_STEPS: tuple[Callable[[Expr, Expr], Expr], ...] = (
+    relax.op.add,
+    lambda x, one: relax.op.subtract(one, x),
+    lambda x, one: relax.op.negative(x),
+)
+"""What a call does to its tensor before the next: how often it was done, and in which order, shows in the result."""
 
 
 def _types(dims: Sequence[Dim]) -> tuple[list[Type], Type]:
@@ -47,14 +52,17 @@ def _counting(s: Scope, dims: tuple[Dim, ...], following: Expr, stem: str, extra
 
     def again(branch: Scope) -> Value:
         less = b.call(branch, relax.op.subtract(count.expr, one), _TIMES)
-        changed = b.unary(branch, x, _SAME_RANGE)
-        result = branch.emit_tensor(Drawn(relax.Call(following, [less.expr, changed.expr]), _VALUES))
+        step = s.source.pick(_STEPS)
+        changed = b.call(branch, step(x.expr, b.literal(1, "float32")), _RESULTS)
+        result = branch.emit_tensor(Drawn(relax.Call(following, [less.expr, changed.expr]), _RESULTS))
         if extra is not None:
-            return b.call(branch, relax.op.maximum(result.expr, extra.expr), _VALUES)
-        return b.unary(branch, result, _SAME_RANGE) if s.source.flip(KNOBS.functions.after_recursion) else result
+            return b.call(branch, relax.op.subtract(result.expr, extra.expr), _RESULTS + _RESULTS)
+        if s.source.flip(KNOBS.functions.after_recursion):
+            return b.unary(branch, result, b.SIMPLE_UNARY[1:3])
+        return result
 
     def done(branch: Scope) -> Value:
-        return b.unary(branch, x, _SAME_RANGE)
+        return b.unary(branch, x, b.SIMPLE_UNARY[:3])
 
     inner.dataflow = False
     out = either(inner, test.expr, again, done)
@@ -67,7 +75,7 @@ def _specs(s: Scope, function: RelaxFunction, target: Expr, dims: tuple[Dim, ...
     frame.add_parameter((), "int64", _TIMES)
     frame.add_parameter(dims, "float32", _VALUES)
     specs = tuple((var, spec) for var, (_, spec) in zip(function.params, frame.parameters, strict=True))
-    return PrivateFunction(target, specs, _VALUES)
+    return PrivateFunction(target, specs, _RESULTS + _RESULTS + _RESULTS)
 
 
 def recursive_private(s: Scope) -> None:

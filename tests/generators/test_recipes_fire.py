@@ -53,6 +53,8 @@ PAIRS = (
     ("StaticPlanBlockMemory", "memory_views"),
     ("BundleModelParams", "weights_in_branches"),
     ("AttachGlobalSymbol", "call_tir_scalars"),
+    ("Normalize", "symbolic_conditions"),
+    ("NormalizeGlobalVar", "private_calls"),
 )
 
 
