@@ -30,6 +30,8 @@ class Feature(Enum):
     """Private functions that main calls."""
     LOCAL_FUNCTIONS = "local_functions"
     """Functions that are defined within a function."""
+    LIBRARY_PREFIX = "library_prefix"
+    """The module says what the names of its PrimFuncs begin with in a library (`system_lib_prefix`)."""
     GPU_TARGET = "gpu_target"
     """The target has threads."""
     PRIM_FUNCS = "prim_funcs"
@@ -74,3 +76,7 @@ class ProgramFacts:
     """Steps of a schedule of its PrimFunc, expressions over `sch`."""
     scheduled: str = ""
     """The name of that PrimFunc."""
+    alike: frozenset[str] = frozenset()
+    """The symbolic dims whose name stands for the same number in every function that has one of this name."""
+    loss: int = 0
+    """The place of the loss among the results."""

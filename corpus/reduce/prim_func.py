@@ -15,6 +15,7 @@ from corpus.reduce.draft import COMPOUND_TIR, VAR
 from generators import tvm_api as T
 from oracles.ir.walk import nodes_of
 
+OPERATOR_NAME = "operator_name"
 _BUFFERS = (VAR, T.TensorLoad)
 NOTHING = tirx.Evaluate(tirx.IntImm("int32", 0))
 """The statement that does nothing."""
@@ -41,6 +42,18 @@ def verified(function: T.PrimFunc) -> T.PrimFunc:
     has_sblocks = bool(function.attrs and function.attrs.get("s_tir", False))
     (tvm.s_tir if has_sblocks else tirx).analysis.verify_well_formed(function)
     return function
+
+
+def named_operators(module: T.IRModule) -> frozenset[tuple[str, int]]:
+    """The PrimFuncs that say by the attribute `operator_name` what they compute, as the name and a hash of the rest.
+
+    AlterOpImpl replaces them by their name alone, so that one with another body or other buffers is misused.
+    """
+    named = [f for f in module.functions.values() if isinstance(f, tirx.PrimFunc) and f.attrs]
+    named = [function for function in named if OPERATOR_NAME in function.attrs]
+    return frozenset(
+        (str(f.attrs[OPERATOR_NAME]), hash(T.structural_hash(tirx.PrimFunc(f.params, f.body)))) for f in named
+    )
 
 
 def is_empty(statement: T.Stmt) -> bool:

@@ -15,6 +15,7 @@ from corpus.reduce.ahead import Ahead, Elsewhere, Path, attempts_after
 from corpus.reduce.candidate import Candidate, Smallest, StepStats, count_bindings, count_statements
 from corpus.reduce.draft import ModuleDraft, NotApplicable
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, applied, plan_of, view_of
+from corpus.reduce.prim_func import named_operators
 from corpus.reduce.prune import pruned
 from corpus.reduce.realise import GaveUp, Realised, as_it_is, realise
 from corpus.reduce.strategies import Attempt, all_that_can_go
@@ -109,6 +110,7 @@ class Search:
         self._only_said = False
         self._seen: set[tuple[object, ...]] = {_key(self._plan, candidate.module)}
         self._view = view_of(self._plan, candidate.module)
+        self._operators = named_operators(candidate.module)
 
     def run(self, steps: Sequence[ReductionStep]) -> bool:
         """Whether every step was tried on the final candidate without success (False: out of budget)."""
@@ -291,9 +293,10 @@ class Search:
             return None
         try:
             plan = pruned(plan)
-            return plan, self._realise(plan.draft)
+            realised = self._realise(plan.draft)
         except (GaveUp, NotApplicable):
             return None
+        return (plan, realised) if named_operators(realised.module) <= self._operators else None
 
 
 def _key(plan: ReductionPlan, module: T.IRModule) -> tuple[object, ...]:

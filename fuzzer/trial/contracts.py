@@ -20,8 +20,8 @@ from generators.passes.phases import UNMEMORIED
 from generators.passes.row import SAME_CALLING, Meaning, PassRow, Phase, Place, Promise
 from generators.passes.table import PASSES
 from oracles.calls.table import CONVENTIONS
+from oracles.checks.idempotence import does_more_again
 from oracles.evidence import AttributeGone, Evidence
-from oracles.ir.operators import operator_calls
 from oracles.ir.walk import relax_functions
 from oracles.oracle import StepOracle
 from oracles.oracle import Trust as Trust
@@ -50,11 +50,7 @@ def promises_idempotence(contract: Contract, module: T.IRModule) -> bool:
     """
     if contract.trust is not Trust.ROW or dict(tvm.transform.PassContext.current().config.items()):
         return False
-    again_with = contract.row.promise.again_with
-    if not again_with:
-        return True
-    attributes = any(module.attrs and key in module.attrs for key in again_with)
-    return not attributes and all(call.op.name not in again_with for call, _ in operator_calls(module))
+    return not does_more_again(contract.row, module)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,10 @@ class SequenceKnobs:
 class ArgumentKnobs:
     """Arguments of constructors."""
 
+    bound_everywhere: float = 0.5
+    """BindSymbolicVars names no function, where a symbol means the same in all of them."""
+    some_gradients: float = 0.3
+    """Gradient is asked for that of one parameter, else for those of all."""
     bound: float = 0.7
     """BindParams and BindSymbolicVars bind a name: most of them, so that free ones stay among bound ones."""
 

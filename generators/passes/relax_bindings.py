@@ -20,7 +20,8 @@ ROWS = (
         ("relax.transform.Normalize()",),
         "src/relax/transform/normalize.cc: A-normal form and types; nothing to do on well-formed input",
         Place(UNMEMORIED),
-        fires=Fires(recipes=("if_branches", "tuple_nested")),
+        # the type of an If whose branches have symbolic dims is found anew
+        fires=Fires(recipes=("symbolic_conditions", "symbolic_conditions", "if_branches", "tuple_nested")),
     ),
     PassRow(
         "CanonicalizeBindings",
@@ -35,6 +36,7 @@ ROWS = (
             recipes=(
                 "trivial_bindings",
                 "match_cast_redundant",
+                "match_cast_beside",
                 "tuple_bound",
                 "tuple_nested",
                 "tuples_of_tuples",
@@ -64,7 +66,7 @@ ROWS = (
         Place(UNMEMORIED),
         promise=Promise(keeps_functions=False),
         fires=Fires(
-            recipes=("dead_bindings", "private_functions_unused", "impure_calls"),
+            recipes=("dead_bindings", "private_functions_unused", "impure_calls", "impure_private"),
             draw_source=draw_dead_code_elimination,
         ),
         role=Role.DROPS_DEAD_CODE,

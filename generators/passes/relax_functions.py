@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from generators.passes.knobs import KNOBS
+from generators.passes.options import CONSUME_PARAMS
 from generators.passes.phases import GRAPH, HIGH, UNMEMORIED
 from generators.passes.row import Documented, Fires, Foreign, PassRow, Phase, Place, Promise, Role
 from generators.program_facts import Feature, Parameter, ProgramFacts
@@ -55,9 +56,30 @@ def draw_bind_symbolic_vars(source: Source, facts: ProgramFacts) -> str | None:
     if not facts.symbols:
         return None
     chosen = [symbol for symbol in facts.symbols if source.flip(KNOBS.arguments.bound)] or [source.pick(facts.symbols)]
-    entries = ", ".join(f"'{name}': {value}" for name, value in chosen)
+    alike = [symbol for symbol in chosen if symbol[0] in facts.alike]
     # Without a function's name the pass binds every symbol of that name, those of private functions as well.
-    return f"relax.transform.BindSymbolicVars({{{entries}}}, '{facts.functions[0]}')"
+    everywhere = bool(alike) and source.flip(KNOBS.arguments.bound_everywhere)
+    entries = ", ".join(f"'{name}': {value}" for name, value in (alike if everywhere else chosen))
+    function = "" if everywhere else f", '{facts.functions[0]}'"
+    return f"relax.transform.BindSymbolicVars({{{entries}}}{function})"
+
+
+MOST_GRADIENTS = 3
+
+
+def gradient_of_some(parameter: int, target: str) -> str:
+    """The adjoint of main for one of its first parameters, which the constructor takes as a variable of the module."""
+    return (
+        f"tvm.transform.module_pass(lambda mod, ctx: relax.transform.Gradient('main', "
+        f"mod['main'].params[{parameter}]{target})(mod), opt_level=0, name='Gradient')"
+    )
+
+
+_GRADIENTS_OF_SOME = tuple(
+    gradient_of_some(parameter, target)
+    for parameter in range(MOST_GRADIENTS)
+    for target in ("", *(f", target_index={place}" for place in range(3)))
+)
 
 
 def draw_gradient(source: Source, facts: ProgramFacts) -> str | None:
@@ -65,8 +87,29 @@ def draw_gradient(source: Source, facts: ProgramFacts) -> str | None:
     floats = facts.parameters and all(p.is_tensor and p.dtype in _FLOATS for p in facts.parameters)
     if Feature.SCALAR_LOSS not in facts.features or not floats:
         return None
-    name = facts.functions[0]
-    return source.pick((f"relax.transform.Gradient('{name}')", f"relax.transform.Gradient('{name}', target_index=0)"))
+    target = f", target_index={facts.loss}" if facts.loss or source.flip() else ""
+    if source.flip(KNOBS.arguments.some_gradients) and len(facts.parameters) > 1:
+        return gradient_of_some(source.integer(0, min(len(facts.parameters), MOST_GRADIENTS) - 1), target)
+    return f"relax.transform.Gradient('{facts.functions[0]}'{target})"
+
+
+def _after_a_new_symbol(symbol: str) -> str:
+    """NormalizeGlobalVar after the first private function, by name, has got a global symbol: no well-formed module has
+    one that is not its function's name. symbol: an expression over the sorted `names` of the private functions."""
+    private = "sorted(g.name_hint for g, f in mod.functions.items() if not (f.attrs and 'global_symbol' in f.attrs))"
+    functions = (
+        f"{{g: f.with_attr('global_symbol', {symbol}) if g.name_hint == names[0] else f "
+        "for g, f in mod.functions.items()}"
+    )
+    made = f"tvm.IRModule({functions}, attrs=mod.attrs, global_infos=mod.global_infos)"
+    named = (
+        f"tvm.transform.module_pass(lambda mod, ctx: (lambda names: {made} if names else mod)({private}), opt_level=0)"
+    )
+    return f"tvm.transform.Sequential([{named}, relax.transform.NormalizeGlobalVar()])"
+
+
+_AFTER_A_NEW_SYMBOL = (_after_a_new_symbol("names[-1]"), _after_a_new_symbol("'public_' + names[0]"))
+"""The symbol is the name of another private function, which has to give way; or a name of its own."""
 
 
 def draw_lift_transform_params(source: Source, facts: ProgramFacts) -> str | None:
@@ -84,7 +127,11 @@ FUNCTION_ROWS = (
         "src/relax/transform/lambda_lift.cc: local functions become private ones",
         Place(HIGH),
         fires=Fires(
-            recipes=("local_functions", "local_functions_capturing"), wants=frozenset({Feature.LOCAL_FUNCTIONS})
+            recipes=(
+                *("local_functions", "local_functions_capturing"),
+                *("recursive_local", "local_names_taken", "returned_closures"),
+            ),
+            wants=frozenset({Feature.LOCAL_FUNCTIONS}),
         ),
         role=Role.LIFTS_LOCAL_FUNCTIONS,
     ),
@@ -94,7 +141,13 @@ FUNCTION_ROWS = (
         "src/relax/transform/inline_functions.cc: recursion is left alone",
         Place(HIGH),
         promise=Promise(applies=("CanonicalizeBindings",), keeps_functions=False),
-        fires=Fires(recipes=("private_calls", "private_calls_symbolic"), wants=frozenset({Feature.PRIVATE_FUNCTIONS})),
+        fires=Fires(
+            recipes=(
+                *("private_calls", "private_calls_symbolic", "recursive_private"),
+                *("impure_private", "private_shared"),
+            ),
+            wants=frozenset({Feature.PRIVATE_FUNCTIONS}),
+        ),
     ),
     PassRow(
         "ExpandTupleArguments",
@@ -119,7 +172,7 @@ FUNCTION_ROWS = (
             keeps_functions=False,
         ),
         fires=Fires(
-            recipes=("private_unused_parameters", "private_calls_symbolic"),
+            recipes=("private_unused_parameters", "private_calls_symbolic", "private_shared"),
             wants=frozenset({Feature.PRIVATE_FUNCTIONS}),
         ),
     ),
@@ -137,11 +190,18 @@ FUNCTION_ROWS = (
     ),
     PassRow(
         "NormalizeGlobalVar",
-        ("relax.transform.NormalizeGlobalVar()",),
+        ("relax.transform.NormalizeGlobalVar()", *_AFTER_A_NEW_SYMBOL),
         "src/relax/transform/normalize.cc: renames private functions that clash with a global_symbol",
         Place(UNMEMORIED),
-        promise=Promise(keeps_functions=False),
-        fires=Fires(recipes=("private_calls",)),
+        promise=Promise(
+            # what comes before it gives the next private function a symbol
+            idempotent=False,
+            keeps_functions=False,
+        ),
+        fires=Fires(
+            recipes=("private_calls", "private_twins", "recursive_private"),
+            wants=frozenset({Feature.PRIVATE_FUNCTIONS}),
+        ),
     ),
     PassRow(
         "AttachExternModules",
@@ -164,7 +224,12 @@ FUNCTION_ROWS = (
         "src/relax/transform/gradient.cc: adds main_adjoint and leaves main as it is",
         Place(HIGH, first_only=True),
         promise=Promise(asks="FPrimalGradient"),
-        fires=Fires(recipes=("scalar_loss",), wants=frozenset({Feature.SCALAR_LOSS}), draw_source=draw_gradient),
+        fires=Fires(
+            recipes=("scalar_loss", "loss_of_kernels", "loss_of_kernels", "loss_of_stages"),
+            wants=frozenset({Feature.SCALAR_LOSS}),
+            draw_source=draw_gradient,
+        ),
+        foreign=Foreign(sources=_GRADIENTS_OF_SOME),
     ),
 )
 
@@ -179,7 +244,7 @@ CALLING_ROWS = (
             # a second application raises, since the parameter is gone
             idempotent=False,
         ),
-        fires=Fires(recipes=("weight_transform", "constant_operands"), draw_source=draw_bind_params),
+        fires=Fires(recipes=("weight_transform", "constant_operands", "symbolic_shapes"), draw_source=draw_bind_params),
     ),
     PassRow(
         "BindSymbolicVars",
@@ -192,7 +257,9 @@ CALLING_ROWS = (
             idempotent=False,
         ),
         fires=Fires(
-            recipes=("symbolic_shapes",), wants=frozenset({Feature.SYMBOLIC}), draw_source=draw_bind_symbolic_vars
+            recipes=("symbolic_shapes", "symbol_of_functions"),
+            wants=frozenset({Feature.SYMBOLIC}),
+            draw_source=draw_bind_symbolic_vars,
         ),
     ),
     PassRow(
@@ -201,7 +268,7 @@ CALLING_ROWS = (
         "src/relax/transform/bundle_model_params.cc: parameters after num_input become one tuple",
         Place(HIGH),
         promise=Promise(calling="bundle_params", idempotent=False),
-        fires=Fires(recipes=("weight_transform",), wants=frozenset({Feature.NUM_INPUT})),
+        fires=Fires(recipes=("weight_transform", "weights_in_branches"), wants=frozenset({Feature.NUM_INPUT})),
     ),
     PassRow(
         "LiftTransformParams",
@@ -213,6 +280,7 @@ CALLING_ROWS = (
             recipes=("weight_transform", "weight_transform_returned", "weight_transform_shared"),
             wants=frozenset({Feature.NUM_INPUT}),
             draw_source=draw_lift_transform_params,
+            options=CONSUME_PARAMS,
         ),
         foreign=Foreign(
             sources=(

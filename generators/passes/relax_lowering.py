@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from generators.passes.options import CUDA_GRAPH, FUSE_DEPTH
 from generators.passes.phases import CALL_TIR, HIGH, span
 from generators.passes.row import LIBRARY, Documented, Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Role
 from generators.program_facts import Feature
@@ -78,7 +79,8 @@ CALL_TIR_ROWS = (
                 "diamond",
                 "tuple_bound",
                 "match_cast_defines_symbol",
-            )
+            ),
+            options=FUSE_DEPTH,
         ),
     ),
     PassRow(
@@ -93,7 +95,10 @@ CALL_TIR_ROWS = (
             keeps_attributes=False,
         ),
         fires=Fires(
-            recipes=("elementwise_chain", "injective_then_reduce", "diamond", "tuple_bound", "symbolic_shapes")
+            recipes=(
+                *("elementwise_chain", "injective_then_reduce", "diamond", "tuple_bound", "symbolic_shapes"),
+                *("call_tir_scalars", "call_tir_inplace"),
+            )
         ),
     ),
     PassRow(
@@ -177,7 +182,10 @@ MEMORY_ROWS = (
         Place(frozenset({Phase.LOWERED}), gives=Phase.PLANNED, documented=(_FINALIZES,)),
         promise=Promise(consumes=frozenset({"relax.memory_plan_dynamic_func_output"})),
         fires=Fires(
-            recipes=("elementwise_chain", "if_branches", "reshape_chain", "symbolic_upper_bound", "several_outputs")
+            recipes=(
+                *("elementwise_chain", "if_branches", "reshape_chain", "symbolic_upper_bound", "several_outputs"),
+                *("memory_views", "kernels_of_symbols"),
+            )
         ),
     ),
     PassRow(
@@ -185,7 +193,12 @@ MEMORY_ROWS = (
         ("relax.transform.RewriteCUDAGraph()",),
         "src/relax/transform/rewrite_cuda_graph.cc: acts only where relax.backend.use_cuda_graph is set",
         Place(frozenset({Phase.PLANNED}), acts_with="relax.backend.use_cuda_graph"),
-        fires=Fires(recipes=("elementwise_chain",)),
+        promise=Promise(
+            # what it lifts is a function in which it finds kernels again
+            idempotent=False,
+            of_all_functions=True,  # MergeAllocationPlans: one set of storages for all of them
+        ),
+        fires=Fires(recipes=("kernels_in_a_row", "kernels_of_weights", "kernels_of_symbols"), options=CUDA_GRAPH),
     ),
     PassRow(
         "LowerAllocTensor",
@@ -226,7 +239,7 @@ VM_ROWS = (
             ),
         ),
         promise=Promise(needed_by_vm=True),
-        fires=Fires(recipes=("reshape_chain", "shape_of", "impure_calls")),
+        fires=Fires(recipes=("reshape_chain", "shape_of", "impure_calls", "memory_views")),
     ),
     PassRow(
         "ComputePrimValue",
@@ -266,6 +279,9 @@ VM_ROWS = (
         "src/relax/transform/attach_global_symbol.cc: every PrimFunc gets a global_symbol",
         Place(frozenset({Phase.SHAPELESS}), gives=Phase.SYMBOLED, documented=(_FINALIZES,)),
         promise=Promise(again_with=frozenset({"system_lib_prefix"})),
+        fires=Fires(
+            recipes=("kernels_in_a_row", "private_calls", "call_tir_scalars"), wants=frozenset({Feature.LIBRARY_PREFIX})
+        ),
     ),
 )
 

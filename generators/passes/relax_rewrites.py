@@ -7,6 +7,7 @@ Passes that only move bindings are in `relax_bindings`, those about functions an
 from __future__ import annotations
 
 from generators.passes.phases import GRAPH, HIGH, only_with
+from generators.passes.replacements import REPLACED, altered
 from generators.passes.row import Documented, Fires, Foreign, Meaning, PassRow, Phase, Place, Promise
 from generators.program_facts import Feature
 
@@ -22,6 +23,22 @@ _CONV = f"('byoc.conv2d', dpl.is_op('relax.nn.conv2d'){_TWO_WILDCARDS})"
 _CONV_CONST = "('byoc.conv2d_const', dpl.is_op('relax.nn.conv2d')(dpl.wildcard(), dpl.is_const()))"
 _ANY_ADD = f"('byoc.add', dpl.is_op('relax.add'){_TWO_WILDCARDS})"
 _MULTIPLY_CONST = "('other.multiply', dpl.is_op('relax.multiply')(dpl.wildcard(), dpl.is_const()))"
+_MATMUL_SPLIT = (
+    f"('byoc.split', dpl.is_tuple_get_item(dpl.is_op('relax.split')(dpl.is_op('relax.matmul'){_TWO_WILDCARDS})))"
+)
+_EITHER = f"('byoc.either', dpl.is_op('relax.nn.relu')(dpl.is_op('relax.add'){_TWO_WILDCARDS} | dpl.wildcard()))"
+_OPTIONAL = (
+    f"('byoc.optional', dpl.is_op('relax.nn.relu')(dpl.is_op('relax.add')(dpl.is_op('relax.matmul'){_TWO_WILDCARDS}, "
+    "dpl.wildcard())) | dpl.is_op('relax.add')(dpl.is_op('relax.matmul')(dpl.wildcard(), dpl.wildcard()), "
+    "dpl.wildcard()))"
+)
+_CONCAT = "('byoc.concat', dpl.is_op('relax.concat')(dpl.is_tuple([dpl.wildcard(), dpl.wildcard()])))"
+_WITH_ATTRIBUTE = "('byoc.transposed', dpl.is_op('relax.permute_dims')(dpl.wildcard()).has_attr({'axes': [1, 0]}))"
+_OF_DTYPE = f"('byoc.float32', dpl.is_op('relax.multiply'){_TWO_WILDCARDS}.has_dtype('float32'))"
+_CHECKED = (
+    "('byoc.checked', (lambda lhs: dpl.is_op('relax.add')(lhs, dpl.wildcard()))(dpl.wildcard()), {}, "
+    "lambda context: context.matched_expr.ty.ndim > 1)"
+)
 
 
 def _fuse(*patterns: str, flags: str = "") -> str:
@@ -42,7 +59,10 @@ MATMUL_ROWS = (
         "src/relax/transform/adjust_matmul_order.cc: x*(A*B) to (x*A)*B; #20277",
         Place(HIGH),
         promise=Promise(meaning=Meaning.ROUNDED, idempotent=False),
-        fires=Fires(recipes=("matmul_chain", "matmul_of_permuted_product"), wants=frozenset({Feature.NUM_INPUT})),
+        fires=Fires(
+            recipes=("matmul_chain", "matmul_of_permuted_product", "matmul_of_permuted_weights"),
+            wants=frozenset({Feature.NUM_INPUT}),
+        ),
     ),
     PassRow(
         "ExpandMatmulOfSum",
@@ -103,17 +123,23 @@ LAYOUT_ROWS = (
             "relax.transform.ConvertLayout({'relax.nn.conv2d': ['NHWC', 'HWIO']})",
             "relax.transform.ConvertLayout({'relax.nn.conv2d': ['NHWC', 'OHWI', 'NCHW']})",
             "relax.transform.ConvertLayout({'relax.nn.conv2d': ['NCHW', 'OIHW']})",
+            "relax.transform.ConvertLayout({'relax.nn.conv2d': ['NCHW4c', 'OIHW4o']})",
+            "relax.transform.ConvertLayout({'relax.nn.conv2d': ['NCHW2c', 'OIHW2o']})",
+            "relax.transform.ConvertLayout({}, lambda call: {'relax.nn.conv2d': ['NHWC', 'OHWI']})",
+            "relax.transform.ConvertLayout({}, lambda call: {'relax.nn.conv2d': ['NCHW4c', 'OIHW4o']} "
+            "if getattr(call.attrs, 'groups', 1) == 1 else {})",
         ),
         "src/relax/transform/convert_layout.cc: the reduction of conv2d runs in another order",
         Place(HIGH),
         promise=Promise(meaning=Meaning.ROUNDED, asks="FRelaxInferLayout"),
-        fires=Fires(recipes=("conv2d_chain", "conv2d_between_layout_agnostic")),
+        fires=Fires(recipes=("conv2d_chain", "conv2d_between_layout_agnostic", "converted_conv2d")),
     ),
     PassRow(
         "AlterOpImpl",
         (
             f"relax.transform.AlterOpImpl({{'passfuzz.add16': {_ADD16}}}, "
             f"{{'passfuzz.add16': [{_BLOCKED}, {_BLOCKED}, {_BLOCKED}]}})",
+            altered(REPLACED),
         ),
         "src/relax/transform/alter_op_impl.cc: the replacement is given as an equal PrimFunc in another layout",
         Place(frozenset({Phase.LEGAL}), gives=Phase.HIGH),
@@ -121,7 +147,7 @@ LAYOUT_ROWS = (
             # it matches its own result; R.layout_transform operators give LegalizeOps work again
             idempotent=False,
         ),
-        fires=Fires(recipes=("operator_name_add16",)),
+        fires=Fires(recipes=("operator_name_add16", "operator_names", "operator_names")),
         foreign=Foreign(by_arguments=True),
     ),
     PassRow(
@@ -130,7 +156,7 @@ LAYOUT_ROWS = (
         "python/tvm/relax/transform/optimize_layout_transform.py: removes pairs that undo each other",
         Place(_LEGALISED),
         promise=Promise(idempotent=False),
-        fires=Fires(recipes=("layout_transform_pairs", "operator_name_add16")),
+        fires=Fires(recipes=("layout_transform_pairs", "operator_name_add16", "operator_names")),
     ),
     PassRow(
         "RemoveRedundantReshape",
@@ -240,6 +266,9 @@ PATTERN_ROWS = (
             _fuse(_MATMUL_BIAS, _ANY_ADD, flags=", annotate_codegen=True"),
             _fuse(_CONV, _MULTIPLY_CONST, flags=", bind_constants=False, annotate_codegen=True"),
             _fuse(_ADD_RELU, flags=", entry_functions=['main']"),
+            _fuse(_MATMUL_SPLIT, _CONCAT, _WITH_ATTRIBUTE),
+            _fuse(_OPTIONAL, _EITHER, _OF_DTYPE, flags=", bind_constants=False"),
+            _fuse(_CHECKED, _OF_DTYPE, flags=", annotate_codegen=True"),
         ),
         "src/relax/transform/fuse_ops.cc PatternBasedPartitioner: groups matches into private functions",
         Place(HIGH),
@@ -248,7 +277,12 @@ PATTERN_ROWS = (
             idempotent=False,
             buildable=False,
         ),
-        fires=Fires(recipes=("conv2d_chain", "matmul_bias_relu", "diamond", "constant_operands")),
+        fires=Fires(
+            recipes=(
+                *("conv2d_chain", "matmul_bias_relu", "matmul_bias_relu", "diamond", "constant_operands"),
+                *("concat_of_permutes", "literal_operands"),
+            )
+        ),
     ),
     PassRow(
         "MergeCompositeFunctions",

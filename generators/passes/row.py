@@ -199,6 +199,8 @@ class Promise:
     one of them alone changes the result, too."""
     keeps_functions: bool = True
     """Every function stays. (Public Relax functions that a user calls stay in any case.)"""
+    of_all_functions: bool = False
+    """What it does to one function follows from all of the module, dead ones too, on purpose."""
     keeps_attributes: bool = True
     """Functions that stay keep their attributes."""
     consumes: frozenset[str] = frozenset()
@@ -249,7 +251,8 @@ class Fires:
     draw_source: Callable[[Source, ProgramFacts], str | None] | None = None
     """Makes a constructor expression for a program; None when the program has no use for the pass."""
     options: tuple[str, ...] = ()
-    """Configurations of the PassContext that the pass reads, dicts as Python text. Half of its applications get one."""
+    """Configurations of the PassContext that the pass reads, dicts as Python text. Half of its applications get one,
+    and all where it acts with an option alone."""
     no_build_sets: str = ""
     """Why no row of `oracles.builds.cpu_builds` sets the option of the PassContext that has the name of the pass; "" if
     there is no such option, or a row sets it."""
@@ -301,8 +304,9 @@ class PassRow:
         return None if drawn is None else native(drawn)
 
     def draw_options(self, source: Source) -> str:
-        """A configuration of the PassContext for this pass; "" for TVM's default."""
-        return source.pick(self.fires.options) if self.fires.options and source.flip() else ""
+        """A configuration of the PassContext for this pass; "" for TVM's default, under which it may do nothing."""
+        wanted = bool(self.fires.options) and (bool(self.place.acts_with) or source.flip())
+        return source.pick(self.fires.options) if wanted else ""
 
 
 @dataclass(frozen=True, slots=True)

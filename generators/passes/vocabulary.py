@@ -1,4 +1,4 @@
-"""Which operators and nodes the code of a Python pass names: programs of those are where it has something to do.
+"""Which operators, nodes and passes the code of a Python pass names: there it has something to do.
 
 Fuzzers take the words of an input language from the program under test in the same way (the dictionaries of AFL,
 lcamtuf.blogspot.com/2015/01/afl-fuzz-making-up-grammar-with.html). Passes in C++ cannot be read like that.
@@ -15,6 +15,8 @@ from types import CellType, FunctionType
 from generators.operators.table import OPERATORS
 from generators.passes.knobs import KNOBS
 from generators.passes.row import PassRow
+from generators.passes.table import PASSES
+from generators.program_facts import Feature
 
 MOST = 24
 """Code that names more operators than this is about operators in general."""
@@ -27,21 +29,56 @@ SHAPES = {
     "MatchCast": ("match_cast_redundant", "match_cast_defines_symbol"),
     "Tuple": ("tuple_bound", "tuple_nested", "nested_results", *_NESTED),
     "TupleGetItem": ("tuple_bound", "several_outputs", "private_tuple_arguments", "nested_results", *_NESTED),
-    "GlobalVar": ("private_calls", "private_twins", "private_calls_symbolic"),
+    "GlobalVar": ("private_calls", "private_twins", "private_calls_symbolic", "recursive_private", "private_shared"),
     "ShapeExpr": ("symbolic_shapes", "shape_of"),
+    "Function": ("recursive_private", "local_functions_capturing", "returned_closures", "recursive_local"),
+    "relax.memory.view": ("memory_views",),
+    "relax.memory.ensure_zero_offset": ("memory_views",),
+    "relax.call_tir": ("call_tir_scalars", "kernels_in_a_row"),
+    "relax.call_tir_inplace": ("call_tir_inplace",),
+    "relax.memory.alloc_storage": ("kernels_in_a_row", "kernels_of_symbols"),
+    "relax.builtin.alloc_tensor": ("kernels_in_a_row", "kernels_of_symbols"),
+    "relax.nn.conv2d": ("converted_conv2d",),
+    "relax.layout_transform": ("layout_transform_pairs", "operator_names"),
+    "relax.call_builtin_with_ctx": ("returned_closures", "recursive_local"),
 }
-"""The recipes that hold a node of Relax, those with the most to tell several times."""
+"""The recipes that hold a node of Relax, or an operator that is no row of the table, those with the most to tell
+several times."""
+_PASSES = {name.rpartition(".")[2]: row for name, row in PASSES.items()}
+"""The rows by what their constructors are called."""
+_OF_PROGRAMS = frozenset({Feature.NUM_INPUT, Feature.SYMBOLIC, Feature.CONSTANTS, Feature.SCALAR_LOSS})
+"""Features without which recipes are not planted, or programs are none for the pass."""
 _GROUPS = frozenset(parts[1] for parts in (name.split(".") for name in OPERATORS) if len(parts) > 2)
 
 
 def with_vocabulary(row: PassRow, make: Callable[..., object]) -> PassRow:
-    """The row of a loaded pass with the operators that its factory's code names, and recipes with the nodes; passes of
-    TIR have none of these."""
-    if not row.fires.recipes:
-        return row
+    """The row of a loaded pass with the operators that its factory's code names, recipes with the nodes, and what
+    makes the passes of TVM fire that it applies; passes of TIR have the last alone."""
     words = words_of(make)
-    fires = replace(row.fires, operators=operators_named(words), shapes=shapes_named(words))
+    fires = like_passes(row, words).fires
+    if row.fires.recipes:
+        fires = replace(fires, operators=operators_named(words), shapes=(*shapes_named(words), *fires.shapes))
     return replace(row, fires=fires)
+
+
+def like_passes(row: PassRow, words: Set[str]) -> PassRow:
+    """The row with the recipes, the options and the features of the passes of TVM that the code names.
+
+    A pass of Relax takes what Relax passes fire on, one of TIR what TIR passes fire on.
+    """
+    named = [other for name, other in sorted(_PASSES.items()) if name in words and other.of_relax == row.of_relax]
+    fires = [other.fires for other in named]
+    known = fires if row.fires.recipes else [replace(each, recipes=()) for each in fires]
+    return replace(
+        row,
+        fires=replace(
+            row.fires,
+            shapes=tuple(recipe for each in known for recipe in each.recipes),
+            prim_recipes=tuple(recipe for each in fires for recipe in each.prim_recipes),
+            options=tuple(dict.fromkeys(text for each in fires for text in each.options)),
+            wants=row.fires.wants | frozenset(want for each in known for want in each.wants if want in _OF_PROGRAMS),
+        ),
+    )
 
 
 def operators_named(words: Set[str]) -> tuple[str, ...]:
@@ -52,7 +89,8 @@ def operators_named(words: Set[str]) -> tuple[str, ...]:
 
 def shapes_named(words: Set[str]) -> tuple[str, ...]:
     """The recipes with the nodes of Relax among the words of some code."""
-    return tuple(recipe for node, recipes in SHAPES.items() if node in words for recipe in recipes)
+    known = {*words, *(_PREFIX + word for word in words)}
+    return tuple(recipe for node, recipes in SHAPES.items() if node in known for recipe in recipes)
 
 
 def words_of(make: Callable[..., object]) -> set[str]:
@@ -111,7 +149,7 @@ class _Names:
                 self.found.update({name} & SHAPES.keys())
                 self.read(names.get(name))
             case ast.Attribute(value=owner, attr=name):
-                self.found.update({name} & SHAPES.keys(), _operator(owner, name))
+                self.found.update({name} & (SHAPES.keys() | _PASSES.keys()), _operator(owner, name))
 
 
 def _content(cell: CellType) -> object:

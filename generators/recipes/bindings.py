@@ -162,7 +162,7 @@ def pure_packed_calls(s: Scope) -> None:
     b.finish(s, *[v for v in s.values[before:] if isinstance(v, Value)][-2:])
 
 
-def _cast(s: Scope, x: Value, dims: tuple[Dim, ...] | None) -> Value:
+def cast_to(s: Scope, x: Value, dims: tuple[Dim, ...] | None) -> Value:
     """match_cast of `x` to a type with these dims, or to one that hides them."""
     exprs = None if dims is None else [dim_expr(d) for d in dims]
     ty = tvm_api.tensor_type(exprs, x.dtype, x.ndim)
@@ -177,11 +177,26 @@ def _cast(s: Scope, x: Value, dims: tuple[Dim, ...] | None) -> Value:
 def match_cast_redundant(s: Scope) -> None:
     """match_cast to the type the value has, chained, and of a value that is used under both names."""
     x = b.unary(s, b.tensor(s))
-    y = _cast(s, x, x.dims)
+    y = cast_to(s, x, x.dims)
     if s.source.flip(KNOBS.bindings.cast_again):
-        y = _cast(s, y, x.dims)
+        y = cast_to(s, y, x.dims)
     z = b.add(s, y, x)
     b.finish(s, y, z) if s.source.flip() else b.finish(s, z)
+
+
+def match_cast_beside(s: Scope) -> None:
+    """Values of an unknown or known shape that are cast, each used beside its cast: in calls, in a tuple, returned."""
+    x = b.tensor(s, (1, 4), static=True)
+    hidden = cast_to(s, x, None)
+    assert x.shape is not None
+    value = cast_to(s, hidden, tuple(x.shape)) if s.source.flip() else cast_to(s, b.unary(s, x), x.dims)
+    outs = [b.add(s, value, x), b.unary(s, hidden)]
+    if s.source.flip(KNOBS.bindings.cast_in_tuple):
+        whole = b.tuple_of(s, value, x)
+        outs.append(b.as_tensor(b.unary(s, b.tensor_item(s, whole, s.source.integer(0, 1)))))
+    for out in (hidden, value) if s.source.flip() else (hidden,):
+        b.keep(s, out)
+    b.finish(s, *outs)
 
 
 def match_cast_defines_symbol(s: Scope) -> None:
@@ -190,21 +205,21 @@ def match_cast_defines_symbol(s: Scope) -> None:
         s.frame.symbolic = True
     x = b.tensor(s, (1, 3))
     if s.source.flip(KNOBS.bindings.cast_from_hidden):
-        x = _cast(s, x, None)
+        x = cast_to(s, x, None)
     assert x.shape is not None
     which = s.source.integer(0, x.ndim - 1)
     dims = tuple(
         s.new_late_symbol(n) if a == which or (x.dims is None and s.source.flip()) else x.dims[a] if x.dims else n
         for a, n in enumerate(x.shape)
     )
-    y = _cast(s, x, dims)
+    y = cast_to(s, x, dims)
     z = b.unary(s, y)
     if s.source.flip(KNOBS.bindings.cast_reshaped):
         z = b.reshaped(s, z, [*dims, 1])
     elif s.source.flip(KNOBS.shared.cast_added):
         z = b.add(s, z, y)
     if s.source.flip(KNOBS.bindings.cast_to_numbers):
-        z = _cast(s, z, tuple(n for n in (z.shape or ())))
+        z = cast_to(s, z, tuple(n for n in (z.shape or ())))
     b.finish(s, y, z) if s.source.flip(KNOBS.shared.middle_returned) else b.finish(s, z)
 
 
@@ -273,6 +288,7 @@ RECIPES = (
     Recipe("impure_calls", impure_calls, plain=True),
     Recipe("pure_packed_calls", pure_packed_calls),
     Recipe("match_cast_redundant", match_cast_redundant),
+    Recipe("match_cast_beside", match_cast_beside),
     Recipe("match_cast_defines_symbol", match_cast_defines_symbol),
     Recipe("constant_operands", constant_operands),
     Recipe("constant_subexpressions", constant_subexpressions),

@@ -15,7 +15,7 @@ from generators import tvm_api
 from generators.operators.table import OPERATORS
 from generators.ranges import UNIT, Range
 from generators.recipes.knobs import KNOBS
-from generators.relax.scope import FLOAT, Drawn, Scope
+from generators.relax.scope import FLOAT, Drawn, Scope, number_value
 from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, extent, ranges_of
 from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
@@ -108,6 +108,11 @@ def constant(s: Scope, dims: Sequence[Dim], dtype: str = "float32", low: float |
     """A new constant; its elements are at least `low` where given."""
     values = s.draw_range(dtype) if low is None else s.draw_range(dtype, low, low + 3)
     return s.constant(dims, dtype, values)
+
+
+def literal(number: float, dtype: str) -> Expr:
+    """A number as a constant of rank 0, which no scope holds."""
+    return number_value(dtype, number).expr
 
 
 def tensor(s: Scope, ranks: tuple[int, int] = (0, 3), *, static: bool = False, dtype: str | None = None) -> Value:
@@ -210,6 +215,13 @@ def item(s: Scope, whole: AnyValue | None, index: int) -> AnyValue:
     if value is None:
         raise Unavailable("the field has no known type")
     return value
+
+
+def tensors_of(s: Scope, value: AnyValue | None) -> list[Value]:
+    """A tensor, or the tensors among the fields of a tuple, bound."""
+    if isinstance(value, TupleValue):
+        return [field for index in range(len(value.fields)) for field in tensors_of(s, item(s, value, index))]
+    return [value] if isinstance(value, Value) else []
 
 
 def tensor_item(s: Scope, whole: AnyValue | None, index: int) -> Value:

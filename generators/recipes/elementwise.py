@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tvm import relax
@@ -10,8 +11,9 @@ from generators.ranges import Range
 from generators.recipes import blocks as b
 from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
-from generators.relax.scope import Scope
+from generators.relax.scope import FLOAT, Scope
 from generators.relax.values import Dim, Value
+from generators.tvm_api import Expr
 
 
 def _link(s: Scope, x: Value) -> Value:
@@ -170,6 +172,56 @@ def reshape_of_input(s: Scope) -> None:
     b.finish(s, y, b.unary(s, y)) if s.source.flip(KNOBS.elementwise.reshaped_read) else b.finish(s, y)
 
 
+_LITERALS: tuple[tuple[Callable[..., Expr], Callable[[Range, float, bool], Range]], ...] = (
+    (relax.op.add, lambda r, c, left: r + Range(c, c, True)),
+    (relax.op.subtract, lambda r, c, left: Range(c, c, True) - r if left else r - Range(c, c, True)),
+    (relax.op.multiply, lambda r, c, left: r.scaled(c)),
+    (relax.op.minimum, lambda r, c, left: r.minimum(Range(c, c, True))),
+    (relax.op.maximum, lambda r, c, left: r.maximum(Range(c, c, True))),
+    *(
+        (getattr(relax.op, name), lambda r, c, left: Range(0, 1, True))
+        for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+    ),
+)
+"""Operators of two operands that take every number, and their ranges with a number on the left or right."""
+_DIVISORS: tuple[Callable[..., Expr], ...] = (relax.op.divide, relax.op.floor_divide, relax.op.mod, relax.op.power)
+
+
+def _divided(s: Scope, x: Value) -> Value:
+    """x divided by a number, a number divided by what is at least one, or a power with such a base."""
+    build = s.source.pick(_DIVISORS if x.dtype in FLOAT else _DIVISORS[1:3])
+    number = s.source.pick((1, 2, 3))
+    if build is relax.op.power:
+        base = s.clipped(x, 1, 3) if x.dtype in FLOAT else x
+        two, small = b.literal(2, x.dtype), b.literal(number, x.dtype)
+        operands = (small, s.clipped(x, 0, 3).expr) if s.source.flip() else (base.expr, two)
+        return b.call(s, build(*operands), Range(0, 27))
+    if s.source.flip():
+        limit = max(x.range.magnitude, number) + 1
+        return b.call(s, build(x.expr, b.literal(number, x.dtype)), Range(-limit, limit, x.dtype not in FLOAT))
+    divisor = s.clipped(x, 1, 8)
+    return b.call(s, build(b.literal(number, x.dtype), divisor.expr), Range(0, 8, x.dtype not in FLOAT))
+
+
+def literal_operands(s: Scope) -> None:
+    """Two to four operators of two operands with a number of rank 0 on either side; of a tensor of rank 0, too."""
+    x = s.tensor(("float32", "float32", "int32", "float16", "int64", "float64", "int8"), (0, 4), nonempty=True)
+    x = x if isinstance(x.expr, relax.Var) else b.variable(s, x.dims or (), x.dtype)
+    outs: list[Value] = []
+    for _ in range(s.source.integer(2, 4)):
+        if s.source.flip(KNOBS.elementwise.literal_divides):
+            outs.append(_divided(s, x))
+            continue
+        build, ranges = s.source.pick(_LITERALS)
+        number, left = s.source.pick((0, 1, -1, 2, 3)), s.source.flip()
+        literal = b.literal(number, x.dtype)
+        operands = (literal, x.expr) if left else (x.expr, literal)
+        outs.append(b.call(s, build(*operands), ranges(x.range, number, left)))
+        if outs[-1].dtype == x.dtype and s.source.flip():
+            x = outs[-1]
+    b.finish(s, *outs)
+
+
 def comparison_results(s: Scope) -> None:
     """Comparisons whose bool results are combined, cast, selected by, and returned."""
     x = b.tensor(s)
@@ -241,6 +293,7 @@ RECIPES = (
     Recipe("several_outputs", several_outputs),
     Recipe("reshape_chain", reshape_chain, dataflow=True),
     Recipe("reshape_of_input", reshape_of_input, dataflow=True),
+    Recipe("literal_operands", literal_operands),
     Recipe("comparison_results", comparison_results),
     Recipe("cast_chain", cast_chain),
     Recipe("same_operand_other_attributes", same_operand_other_attributes),

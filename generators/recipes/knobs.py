@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from generators.recipes.kernel_knobs import KernelKnobs, LayoutKnobs, LossKnobs, LoweredKnobs, SchedulableKnobs
+
 
 @dataclass(frozen=True, slots=True)
 class SharedKnobs:
@@ -63,6 +65,8 @@ class BindingKnobs:
     """A branch begins with a call of its own, else with a shared value."""
     if_result_added: float = 0.6
     """The result of the If meets the shared value again."""
+    cast_in_tuple: float = 0.4
+    """The value and what was cast are in one tuple."""
     cast_again: float = 0.4
     """A redundant match_cast follows another."""
     cast_from_hidden: float = 0.4
@@ -79,6 +83,8 @@ class ElementwiseKnobs:
 
     unary_after: float = 0.6
     """An elementwise operator follows, which fuses."""
+    literal_divides: float = 0.3
+    """An operator with a literal is a division or a power, else one that takes every number."""
     link_used_again: float = 0.4
     """A link of a chain comes out as well."""
     alias_read_late: float = 0.7
@@ -159,6 +165,8 @@ class MatmulKnobs:
 
     weight: float = 0.4
     """A factor is a weight."""
+    batch_symbolic: float = 0.6
+    """The batch of the other factor is symbolic, as that of an input is."""
     product_on_the_right: float = 0.7
     """The inner product is on the right."""
     vector: float = 0.15
@@ -208,49 +216,13 @@ class MatmulKnobs:
 
 
 @dataclass(frozen=True, slots=True)
-class SchedulableKnobs:
-    """Shapes for schedule rules."""
-
-    by_rows: int = 7
-    """Of ten products, so many are of rows, which the rules were made for; the other three forms come once each."""
-    vector_added: float = 0.6
-    """An epilogue adds a vector, else a whole tensor."""
-    lead_dim: float = 0.25
-    """The product has a batch dim."""
-    column_vector: float = 0.3
-    """The vector is a matrix of one column."""
-    sum_keepdims: float = 0.3
-    """A product written as a sum keeps its axis."""
-    factor_computed: float = 0.25
-    """A factor is computed: a rule inlines it."""
-    factor_transposed: float = 0.3
-    """A factor is transposed."""
-    rows_computed: float = 0.6
-    """Rows are computed before their sum."""
-    summed: float = 0.85
-    """Rows are summed, else an extreme is taken, which few rules know."""
-    rows_added_back: float = 0.3
-    """The sums meet the rows again, where ranks agree."""
-    rms_norm_by_row: float = 0.15
-    """rms_norm is drawn by its operator row, else in the form of its rule."""
-    rms_norm_rank_two: float = 0.15
-    """rms_norm has rank 2: its rule wants rank 3."""
-    matrix_computed: float = 0.4
-    """A matrix is computed before it is transposed, or after."""
-    symbolic_length: float = 0.2
-    """A length is a symbol."""
-    symbolic_rows: float = 0.15
-    """The same for lengths of rows."""
-    symbolic_inner: float = 0.1
-    """The same for the inner length, which tiles cut."""
-
-
-@dataclass(frozen=True, slots=True)
 class FunctionKnobs:
     """Several functions."""
 
     field_taken: float = 0.7
     """One field of a returned tuple is taken, else the tuple is used whole."""
+    caller: float = 0.7
+    """A private function has one more caller of another kind."""
     called_through: float = 0.3
     """Another private function calls the first."""
     second_parameter: float = 0.4
@@ -277,32 +249,20 @@ class FunctionKnobs:
     """A local function captures a computed value, else a parameter."""
     captures_two: float = 0.4
     """It captures a second value."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoweredKnobs:
-    """Lowered calls and devices."""
-
-    unary_between: float = 0.3
-    """An operator is between two calls."""
-    name_unknown: float = 0.2
-    """There is a call of a name that AlterOpImpl does not know."""
-    weight_constant: float = 0.3
-    """The weight is a constant, else a parameter."""
-    weight_read: float = 0.3
-    """The weight is read elsewhere, too."""
-    hint_any_dtype: float = 0.3
-    """The hinted value has any dtype."""
-    hint_computed: float = 0.6
-    """The hinted value is computed."""
-    hint_twice: float = 0.3
-    """A second hint follows."""
+    after_recursion: float = 0.6
+    """A recursive call is followed by an operator: else its result is that of the branch."""
+    name_of_global: float = 0.6
+    """The name that a local function would be lifted to is that of another function."""
 
 
 @dataclass(frozen=True, slots=True)
 class SymbolicKnobs:
     """Symbolic numbers and shapes."""
 
+    in_private: float = 0.7
+    """A private function has a symbol of the same name."""
+    in_public: float = 0.7
+    """A public function has one."""
     number_returned: float = 0.85
     """A scalar over dims comes out: else nothing shows it."""
     number_alias: float = 0.4
@@ -319,6 +279,8 @@ class SymbolicKnobs:
 class WeightKnobs:
     """Weights and losses."""
 
+    captured: float = 0.4
+    """A local function reads a weight."""
     alias: float = 0.15
     """A transformed weight has a second name."""
     multiplied: float = 0.7
@@ -351,12 +313,15 @@ class RecipeKnobs:
     bindings: BindingKnobs = BindingKnobs()
     elementwise: ElementwiseKnobs = ElementwiseKnobs()
     convolution: ConvolutionKnobs = ConvolutionKnobs()
+    layouts: LayoutKnobs = LayoutKnobs()
     matmul: MatmulKnobs = MatmulKnobs()
     schedulable: SchedulableKnobs = SchedulableKnobs()
     functions: FunctionKnobs = FunctionKnobs()
+    kernels: KernelKnobs = KernelKnobs()
     lowered: LoweredKnobs = LoweredKnobs()
     symbolic: SymbolicKnobs = SymbolicKnobs()
     weights: WeightKnobs = WeightKnobs()
+    losses: LossKnobs = LossKnobs()
 
 
 KNOBS = RecipeKnobs()

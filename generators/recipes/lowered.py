@@ -3,12 +3,15 @@ operators that a backend dispatches."""
 
 from __future__ import annotations
 
-from functools import cache
+import operator
+from collections.abc import Callable
+from functools import cache, partial
 
 import tvm
 from tvm import relax, te
 
 from generators import tvm_api
+from generators.passes.replacements import REPLACED, Replaced
 from generators.program_facts import Feature
 from generators.ranges import Range
 from generators.recipes import blocks as b
@@ -18,7 +21,7 @@ from generators.relax.calls_and_ifs import draw_extern
 from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.tir_calls import draw_call_tir, draw_call_tir_inplace
 from generators.relax.values import Value
-from generators.tvm_api import BaseFunc, PrimFunc
+from generators.tvm_api import BaseFunc, Expr, PrimFunc
 from generators.unavailable import Unavailable
 
 
@@ -66,6 +69,49 @@ def operator_name_add16(s: Scope) -> None:
         other_shape = _add(8, "passfuzz.add8")
         b.keep(s, _call_tir(s, other_shape, [eight, eight], eight.range + eight.range))
     b.finish(s, out)
+
+
+def _combined(a: te.Tensor, c: te.Tensor, sign: Callable[[Expr, Expr], Expr], *indices: Expr) -> Expr:
+    return sign(a(*indices), c(*indices))
+
+
+@cache
+def _replaced(row: Replaced) -> PrimFunc:
+    """The operator as it is before its replacement."""
+    a, c = (te.placeholder(row.shape, row.dtype, name=letter) for letter in "AB")
+    outs = [
+        te.compute(row.shape, partial(_combined, a, c, sign), name=name)
+        for name, sign in (("plus", operator.add), ("minus", operator.sub))[: row.outputs]
+    ]
+    return te.create_prim_func([a, c, *outs]).without_attr("global_symbol").with_attr("operator_name", row.name)
+
+
+def _call_replaced(s: Scope, row: Replaced) -> Value:
+    x = s.tensor((row.dtype,), dims=row.shape)
+    y = s.like(x)
+    gvar = s.frame.module.add(s.frame.module.new_name("prim"), _replaced(row))
+    types = [tvm_api.tensor_type(row.shape, row.dtype)] * row.outputs
+    call = relax.op.call_tir(gvar, relax.Tuple([x.expr, y.expr]), types if row.outputs > 1 else types[0])
+    ranges = (x.range + y.range, x.range - y.range)[: row.outputs]
+    if row.outputs == 1:
+        return b.call(s, call, ranges[0])
+    whole = s.emit(Drawn(call, ranges))
+    if s.source.flip(KNOBS.lowered.outputs_whole):
+        b.keep(s, b.alias(s, whole) if whole is not None else x)
+    return b.tensor_item(s, whole, s.source.integer(0, 1))
+
+
+def operator_names(s: Scope) -> None:
+    """call_tir of one to three operators that AlterOpImpl knows by name, of several shapes, dtypes and outputs."""
+    outs: list[Value] = []
+    for _ in range(s.source.integer(1, 3)):
+        row = s.source.pick(REPLACED)
+        outs.append(_call_replaced(s, row))
+        if s.source.flip(KNOBS.lowered.name_again):
+            outs.append(_call_replaced(s, row))
+        if s.source.flip(KNOBS.lowered.unary_between) and row.dtype.startswith("float"):
+            outs.append(b.unary(s, outs[-1], b.SIMPLE_UNARY[:3]))
+    b.finish(s, *outs)
 
 
 def layout_rewrite_preproc(s: Scope) -> None:
@@ -141,6 +187,7 @@ def _hint(s: Scope, x: Value, index: int) -> Value:
 
 RECIPES = (
     Recipe("operator_name_add16", operator_name_add16),
+    Recipe("operator_names", operator_names),
     Recipe("layout_rewrite_preproc", layout_rewrite_preproc),
     Recipe("call_tir_inplace", call_tir_inplace),
     Recipe("dps_packed", dps_packed),

@@ -83,6 +83,25 @@ def matmul_of_permuted_product(s: Scope) -> None:
     b.finish(s, turned, out)
 
 
+def matmul_of_permuted_weights(s: Scope) -> None:
+    """x @ permute_dims(a @ b) or x @ (permute_dims(a) @ permute_dims(b)), x with a batch that may be symbolic."""
+    dtype = b.float_dtype(s)
+    k, n, thin = (s.source.integer(2, 6) for _ in range(3))
+    s.frame.symbolic = True
+    batch: list[Dim] = [s.frame.draw_symbol(s.source)] if s.source.flip(KNOBS.matmul.batch_symbolic) else [2]
+    x = b.operand(s, [*batch, s.source.integer(1, 2), k], dtype)
+    swap = s.source.pick((None, [1, 0], [-1, 0]))
+    if s.source.flip():
+        product = b.matmul(s, _matrix(s, [n, thin], dtype), _matrix(s, [thin, k], dtype))
+        rhs = b.permuted(s, product, swap)
+    else:
+        left = b.permuted(s, _matrix(s, [thin, k], dtype), swap)
+        right = b.permuted(s, _matrix(s, [n, thin], dtype), swap)
+        rhs = b.matmul(s, left, right)
+    out = b.matmul(s, x, rhs)
+    b.finish(s, rhs, out) if s.source.flip(KNOBS.shared.middle_returned) else b.finish(s, out)
+
+
 def matmul_of_sum(s: Scope) -> None:
     """x @ (a + b): the sum may be transposed; b is a whole matrix, a row, a scalar, or a itself."""
     dtype = b.float_dtype(s)
@@ -248,6 +267,7 @@ def take_out_of_range(s: Scope) -> None:
 RECIPES = (
     Recipe("matmul_chain", matmul_chain),
     Recipe("matmul_of_permuted_product", matmul_of_permuted_product),
+    Recipe("matmul_of_permuted_weights", matmul_of_permuted_weights),
     Recipe("matmul_of_sum", matmul_of_sum),
     Recipe("parallel_matmuls", parallel_matmuls),
     Recipe("parallel_matmuls_with_bias", parallel_matmuls_with_bias),

@@ -6,14 +6,17 @@ import numpy as np
 from tvm import relax
 
 from generators import tvm_api
-from generators.ranges import Range
+from generators.ranges import Range, Ranges
 from generators.recipes import blocks as b
 from generators.recipes.bindings import either
+from generators.recipes.kernels import bounded
 from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
+from generators.relax.frames import FunctionFrame
+from generators.relax.functions import draw_function
 from generators.relax.scope import INDEX, Drawn, Scope
 from generators.relax.values import Dim, ShapeValue, SymbolicDim, Value
-from generators.tvm_api import Expr
+from generators.tvm_api import Expr, RelaxFunction
 from generators.unavailable import Unavailable
 
 
@@ -48,13 +51,46 @@ def symbolic_shapes(s: Scope) -> None:
     b.finish(s, y, b.unary(s, y))
 
 
+def _with_symbol(s: Scope, symbol: SymbolicDim) -> tuple[FunctionFrame, RelaxFunction, Ranges]:
+    """A function of a tensor with a symbol of its own, of the same name and value."""
+    frame = FunctionFrame(s.frame.module, symbolic=False, level=s.frame.level + 1, prefix="w")
+    own = tvm_api.symbol(symbol.text)
+    frame.symbols[own] = symbol.extent
+
+    def build(inner: Scope) -> None:
+        dims: list[Dim] = [SymbolicDim(own, symbol.extent, symbol.text), 2]
+        x = b.parameter(inner, dims)
+        b.finish(inner, b.add(inner, x, x) if inner.source.flip() else b.reshaped(inner, x, [1, *dims]))
+
+    function, result = draw_function(s.source, frame, (), 0, [build])
+    return frame, function, result
+
+
+def symbol_of_functions(s: Scope) -> None:
+    """A symbol whose name private and public functions have, too, for the same number in every call."""
+    n = _symbol(s)
+    module = s.frame.module
+    x = b.parameter(s, [n, 2])
+    if s.source.flip(KNOBS.symbolic.in_private):
+        frame, function, result = _with_symbol(s, n)
+        gvar = module.add(module.new_name("sub"), function)
+        module.alike.add(gvar.name_hint)
+        if len(frame.parameters) == 1:
+            b.finish(s, *b.tensors_of(s, s.emit(Drawn(relax.Call(gvar, [x.expr]), result))))
+    if s.source.flip(KNOBS.symbolic.in_public):
+        frame, function, _ = _with_symbol(s, n)
+        name = module.new_name("second")
+        module.add(name, function.with_attr("global_symbol", name))
+        module.public[name] = frame
+        module.alike.add(name)
+    b.finish(s, b.unary(s, x))
+
+
 def symbolic_upper_bound(s: Scope) -> None:
-    """A chain on a symbolic shape in a function that says how large its symbols can be, for some or all of them."""
+    """A chain on a symbolic shape in a function that says how large one of its symbols can be, or how small as well."""
     n, x = _symbolic(s)
     y = b.unary(s, b.unary(s, b.add(s, x, x)))
-    bounds = {v.name: s.source.pick((8, 16, extent)) for v, extent in s.frame.symbols.items() if v.name == n.text}
-    key = "tir_var_upper_bound"
-    s.frame.attributes[key] = {**s.frame.attributes.get(key, {}), **bounds}
+    bounded(s, n)
     b.finish(s, y)
 
 
@@ -147,6 +183,7 @@ def indices_of_shape(s: Scope) -> None:
 
 RECIPES = (
     Recipe("symbolic_shapes", symbolic_shapes),
+    Recipe("symbol_of_functions", symbol_of_functions),
     Recipe("symbolic_upper_bound", symbolic_upper_bound),
     Recipe("symbolic_conditions", symbolic_conditions, plain=True),
     Recipe("prim_values", prim_values),

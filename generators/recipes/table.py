@@ -9,9 +9,13 @@ from generators.recipes import (
     convolution,
     elementwise,
     functions,
+    kernels,
+    layouts,
+    losses,
     lowered,
     matmul,
     nested_values,
+    recursion,
     schedulable,
     symbolic,
     weights,
@@ -43,6 +47,10 @@ RECIPES: dict[str, Recipe] = join(
     + schedulable.RECIPES
     + (Recipe("chains", draw_chains),)
     + nested_values.RECIPES
+    + layouts.RECIPES
+    + kernels.RECIPES
+    + recursion.RECIPES
+    + losses.RECIPES
 )
 
 

@@ -10,12 +10,14 @@ from tvm import relax
 from generators.program_facts import Feature
 from generators.ranges import Range
 from generators.recipes import blocks as b
+from generators.recipes.bindings import condition, either
+from generators.recipes.functions import closure
 from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
 from generators.relax.differentiable import draw_differentiable, draw_loss
 from generators.relax.frames import FunctionFrame
 from generators.relax.functions import draw_function
-from generators.relax.scope import Scope
+from generators.relax.scope import Drawn, Scope
 from generators.relax.statements import SIMPLE
 from generators.relax.values import Dim, Value
 
@@ -122,6 +124,24 @@ def weight_transform_shared(s: Scope) -> None:
     s.frame.module.public[name] = frame
 
 
+def weights_in_branches(s: Scope) -> None:
+    """Weights that an If reads in its branches, and a local function of its surroundings."""
+    w, v = _weight(s, (2, 3)), _weight(s, (2, 3))
+    x = b.parameter(s, (2, 3))
+
+    def one(inner: Scope) -> Value:
+        return b.add(inner, x, w)
+
+    def two(inner: Scope) -> Value:
+        return b.multiply(inner, x, s.source.pick((w, v)))
+
+    out = either(s, condition(s, x), one, two if s.source.flip() else one)
+    if s.source.flip(KNOBS.weights.captured):
+        local = closure(s, lambda inner, own: b.add(inner, own, v), (2, 3))
+        out = b.as_tensor(s.emit(Drawn(relax.Call(local.gvar, [x.expr]), x.range + v.range)))
+    b.finish(s, out)
+
+
 def scalar_loss(s: Scope) -> None:
     """A small network in one dataflow block: products, activations, a value used twice, one scalar at the end."""
     x = b.parameter(s, (b.small(s), b.small(s)))
@@ -145,5 +165,6 @@ RECIPES = (
     Recipe("weight_transform", weight_transform, wants=Feature.NUM_INPUT),
     Recipe("weight_transform_returned", weight_transform_returned, wants=Feature.NUM_INPUT),
     Recipe("weight_transform_shared", weight_transform_shared, wants=Feature.NUM_INPUT),
+    Recipe("weights_in_branches", weights_in_branches, plain=True, wants=Feature.NUM_INPUT),
     Recipe("scalar_loss", scalar_loss, wants=Feature.SCALAR_LOSS),
 )

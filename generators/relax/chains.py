@@ -55,6 +55,11 @@ def draw_chains(s: Scope, names: Sequence[str] = ()) -> None:
         raise Unavailable("no chain")
 
 
+def linked(s: Scope, values: Sequence[Value], rows: Sequence[Operator]) -> AnyValue:
+    """Binds a call of one of the operators that takes the values. Raises Unavailable where none does."""
+    return _Chain(s, rows).link(values)
+
+
 def draw_chain(s: Scope) -> None:
     """Some operators in a row, all of one kind, or two on one value and one that joins them."""
     _draw_chain(s, ())

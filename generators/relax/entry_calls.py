@@ -15,7 +15,8 @@ from generators.source import Source
 from generators.tvm_api import Type, Var
 
 UPPER_BOUNDS = "tir_var_upper_bound"
-"""The function attribute that says to StaticPlanBlockMemory how large a symbolic dim can be."""
+LOWER_BOUNDS = "tir_var_lower_bound"
+"""The function attributes that say to StaticPlanBlockMemory how large and how small a symbolic dim can be."""
 
 
 def draw_arguments(source: Source, frame: FunctionFrame) -> tuple[Argument, ...]:
@@ -55,8 +56,9 @@ def _resized(source: Source, frame: FunctionFrame) -> list[ParameterSpec] | None
     own = {v: n for v, n in frame.symbols.items() if v.name not in frame.late}
     if not own:
         return None
-    bounds: Mapping[str, int] = frame.attributes.get(UPPER_BOUNDS, {})
-    symbols = {v: _extent(source, n, bounds.get(v.name)) for v, n in own.items()}
+    most: Mapping[str, int] = frame.attributes.get(UPPER_BOUNDS, {})
+    least: Mapping[str, int] = frame.attributes.get(LOWER_BOUNDS, {})
+    symbols = {v: _extent(source, n, least.get(v.name, 0), most.get(v.name)) for v, n in own.items()}
     specs = [_with_symbols(tvm_api.type_of(var), spec, symbols) for var, spec in frame.parameters]
     known = [spec for spec in specs if spec is not None]
     if len(known) < len(specs) or any(prod(spec.shape) > frame.module.knobs.max_elements for spec in known):
@@ -64,10 +66,10 @@ def _resized(source: Source, frame: FunctionFrame) -> list[ParameterSpec] | None
     return known
 
 
-def _extent(source: Source, extent: int, bound: int | None) -> int:
-    """Another extent, more often a larger one, in which every index into the old one is good."""
+def _extent(source: Source, extent: int, least: int, most: int | None) -> int:
+    """Another extent within the bounds, more often a larger one, in which every index into the old one is good."""
     wanted = source.pick((extent + 1, extent + 3, 2 * extent, max(extent - 1, 1), 1))
-    return wanted if bound is None else min(wanted, bound)
+    return max(least, wanted if most is None else min(wanted, most))
 
 
 def _with_symbols(ty: Type, spec: ParameterSpec, symbols: Mapping[Var, int]) -> ParameterSpec | None:

@@ -50,6 +50,8 @@ class ModuleFrame:
     private: list[PrivateFunction] = field(default_factory=list)
     public: dict[str, FunctionFrame] = field(default_factory=dict)
     """The public functions besides main, by name."""
+    alike: set[str] = field(default_factory=set)
+    """Functions each of whose symbols has the value of that of main of the same name, in every call."""
     serial: int = 0
     operators: Counter[str] = field(default_factory=Counter)
     drawn: Counter[str] = field(default_factory=Counter)
@@ -97,6 +99,8 @@ class FunctionFrame:
     """Variables that the function should return."""
     attributes: dict[str, Any] = field(default_factory=dict)
     """Attributes of the finished function."""
+    loss_place: int = 0
+    """The place of the loss among the results."""
     loss: Var | None = None
     """The scalar variable that a function which shall be differentiated returns (first)."""
 

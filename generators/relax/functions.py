@@ -51,11 +51,11 @@ def draw_loss_function(
         draw_loss(scope)
     blocks = close_block(scope)
     others = [v.expr for v in scope.values if isinstance(v, Value) and _is_output(frame, v.expr)]
-    result = (
-        relax.Tuple([frame.loss, *others[-2:]])
-        if others and source.flip(frame.module.knobs.results.beside_loss)
-        else frame.loss
-    )
+    result = frame.loss
+    if others and source.flip(frame.module.knobs.results.beside_loss):
+        fields = others[-2:]
+        frame.loss_place = source.integer(0, len(fields))
+        result = relax.Tuple([*fields[: frame.loss_place], frame.loss, *fields[frame.loss_place :]])
     return _finished(frame, blocks, result)
 
 

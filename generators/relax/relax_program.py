@@ -126,6 +126,8 @@ def _assemble(source: Source, module: ModuleFrame, main: RelaxFunction) -> IRMod
     whole = tvm.IRModule(dict(order), global_infos=infos)
     if source.flip(module.knobs.functions.module_attribute):
         whole = whole.with_attr("passfuzz_module_note", source.integer(0, 9))
+    if Feature.LIBRARY_PREFIX in module.features:
+        whole = whole.with_attr("system_lib_prefix", source.pick(("lib_", "passfuzz_")))
     return whole
 
 
@@ -147,4 +149,16 @@ def _facts(frame: FunctionFrame, num_input: int | None, arguments: tuple[Argumen
         Feature.FLOAT32_ONLY: Feature.FLOAT32_ONLY in module.features,
     }
     features = frozenset(feature for feature, there in present.items() if there)
-    return ProgramFacts(tuple(parameters), symbols, num_input, ("main", *module.public), features)
+    alike = frozenset(name for name, _ in symbols) - _names_elsewhere(module)
+    public = ("main", *module.public)
+    return ProgramFacts(tuple(parameters), symbols, num_input, public, features, alike=alike, loss=frame.loss_place)
+
+
+def _names_elsewhere(module: ModuleFrame) -> set[str]:
+    """The names of symbols that other functions define for numbers of their own."""
+    others = [
+        function
+        for gvar, function in module.functions.items()
+        if gvar.name_hint not in ("main", *module.alike) and isinstance(function, tvm_api.relax.Function)
+    ]
+    return {symbol.name for function in others for symbol in tvm_api.relax.analysis.defined_symbolic_vars(function)}

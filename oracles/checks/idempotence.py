@@ -8,11 +8,13 @@ A pass that leads to a phase that it is not documented for has no place for a se
 
 from __future__ import annotations
 
+from generators.passes.row import PassRow
 from generators.passes.table import default_call
 from generators.tvm_api import IRModule
 from oracles.checks.definedness import has_free_names
 from oracles.checks.survives import happened_to
 from oracles.ir.compare import first_difference, same_bindings
+from oracles.ir.operators import operator_calls
 from oracles.oracle import Runs, Stage, StepOracle, Trust
 from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import headline, out_of_memory
@@ -32,6 +34,8 @@ def judge(step: Step, bench: Bench) -> Verdict:
         return Skipped("the pass is not meant to be idempotent", applies=False)
     if step.row.place.gives is not None and step.row.place.gives not in step.row.place.phases:
         return Skipped("the pass leads to a phase that it is not documented for", applies=False)
+    if does_more_again(step.row, step.before):
+        return Skipped("the module holds what the pass does more with each time", applies=False)
     again = bench.apply(step.call, step.after)
     if isinstance(again, Raised):
         if not happened_to(again, step):
@@ -46,6 +50,15 @@ def judge(step: Step, bench: Bench) -> Verdict:
         return Inconclusive("a further application tidies up further, and then it settles")
     place, detail = first_difference(step.after, again)
     return Failed("not idempotent", f"second application changes {place}", detail)
+
+
+def does_more_again(row: PassRow, module: IRModule) -> bool:
+    """Whether the module holds something of `Promise.again_with`."""
+    again_with = row.promise.again_with
+    if not again_with:
+        return False
+    attributes = any(module.attrs and key in module.attrs for key in again_with)
+    return attributes or any(call.op.name in again_with for call, _ in operator_calls(module))
 
 
 def _unsettled_inside(step: Step, bench: Bench) -> str | None:

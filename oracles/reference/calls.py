@@ -21,6 +21,7 @@ from generators.operators.table import OPERATORS
 from generators.prim_expr import UnknownPrimExpr, evaluate
 from generators.tvm_api import Expr, PrimFunc, Type
 from oracles.ir.walk import operands
+from oracles.reference.cuda_graph import CUDA_GRAPH
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.machine import Frame, Machine, Rule
 from oracles.reference.memory import blank, check_read, overwrite
@@ -317,9 +318,11 @@ def _builtin(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     name = str(call.args[0].global_symbol)
     if name == INVOKE:
         return _invoke(machine, arguments[0], list(arguments[1:]))
+    if name in CUDA_GRAPH:
+        return CUDA_GRAPH[name](machine, list(arguments), frame)
     rule = WITH_CONTEXT.get(name)
     if rule is None:
-        raise Unsupported(f"builtin with context {name}", outside=name.startswith("vm.builtin.cuda_graph"))
+        raise Unsupported(f"builtin with context {name}")
     return rule(*arguments)
 
 

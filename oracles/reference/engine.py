@@ -111,7 +111,7 @@ class Interpreter:
             raise Unsupported(f"call of a {type(function).__name__}")
         if len(function.params) != len(arguments):
             raise Trap("type", f"{name} takes {len(function.params)} arguments, got {len(arguments)}")
-        frame = Frame(function=name)
+        frame = Frame(function=name, inputs=_inputs(function, arguments))
         if environment is not None:
             frame.variables.update(environment.variables)
             frame.symbols.update(environment.symbols)
@@ -218,6 +218,12 @@ def interpreted(
             return machine.apply(machine.function(function), arguments, function)
 
     return run
+
+
+def _inputs(function: BaseFunc, arguments: list[Runtime]) -> tuple[Runtime, ...]:
+    """The arguments that may differ from call to call: all of them, unless the function says how many are inputs."""
+    count = function.attrs.get("num_input") if function.attrs else None
+    return tuple(arguments if count is None else arguments[: int(count)])
 
 
 def _own_symbols(function: BaseFunc) -> list[Var]:

@@ -21,7 +21,8 @@ from oracles.reference.values import Callback, Runtime, Tensor
 class Frame:
     """Variables and symbols of one function activation.
 
-    killed: variables whose lifetime has ended. binding: the variable that is being bound.
+    killed: variables whose lifetime has ended. binding: the variable that is being bound. inputs: the arguments that
+    are no weights, by the attribute `num_input`.
     """
 
     variables: dict[Var, Runtime] = field(default_factory=dict)
@@ -29,6 +30,7 @@ class Frame:
     function: str = ""
     killed: set[Var] = field(default_factory=set)
     binding: Var | None = None
+    inputs: tuple[Runtime, ...] = ()
 
 
 class Machine(Protocol):

@@ -39,7 +39,7 @@ from oracles.reference.errors import Site, Trap, Unsupported
 from oracles.reference.machine import Frame, Machine
 from oracles.reference.memory import before_call, blank, mask_of, without_overlap, written
 from oracles.reference.tir import ALONE, Context, run_returning
-from oracles.reference.values import UNIT, Runtime, ShapeHeap, Tensor, declared
+from oracles.reference.values import UNIT, Runtime, ShapeHeap, Tensor, carried, declared
 
 # --- allocation ------------------------------------------------------------------------------------------------
 
@@ -121,9 +121,20 @@ def created_view(value: Runtime, shape: Runtime = (), dtype: Runtime = (), offse
     if not isinstance(value, Tensor):
         raise Trap("type", f"a view of {type(value).__name__}")
     if isinstance(dtype, str) and dtype != value.dtype:
-        raise Unsupported("a view in another dtype")
+        value = _reinterpreted(value, dtype)
     extents = shape.extents if isinstance(shape, Shape) else value.shape
     return view(value, extents, offset if isinstance(offset, int) else 0)
+
+
+def _reinterpreted(tensor: Tensor, dtype: str) -> Tensor:
+    """The bits of a tensor as another dtype of the same width. What is written later shows in neither of the two;
+    whether an element is initialised, or lost to another tensor, shows in both."""
+    if numpy_dtype(dtype).itemsize != numpy_dtype(tensor.dtype).itemsize:
+        raise Unsupported("a view in a dtype of another width")
+    if tensor.error is not None and np.any(tensor.error):
+        raise Unsupported("a view in another dtype of numbers that are not exact")
+    carrier = carried(declared(tensor).view(numpy_dtype(dtype)), dtype).value
+    return Tensor(carrier, dtype, None, tensor.memory, tensor.first)
 
 
 def view_rule(machine: Machine, call: Expr, frame: Frame) -> Runtime:

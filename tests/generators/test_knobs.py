@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 KNOBS = {
     "tir": ("knobs", "knob_groups", "block_knobs", "loop_knobs", "kernel_knobs", "integer_knobs"),
     "relax": ("knobs",),
-    "recipes": ("knobs",),
+    "recipes": ("knobs", "kernel_knobs"),
     "operators": ("knobs",),
     "passes": ("knobs",),
 }

@@ -166,7 +166,7 @@ def weight_is_transformed(program: Program) -> bool:
 
 def one_scalar_loss(program: Program) -> bool:
     body = main_of(program).body
-    result = body.body.fields[0] if isinstance(body.body, relax.Tuple) else body.body
+    result = body.body.fields[program.facts.loss] if isinstance(body.body, relax.Tuple) else body.body
     return len(body.blocks) == 1 and isinstance(body.blocks[0], relax.DataflowBlock) and len(result.ty.shape) == 0
 
 
@@ -202,6 +202,36 @@ def prim_value(program: Program) -> bool:
 
 def prim_condition(program: Program) -> bool:
     return any(not isinstance(v.cond, relax.Var) for v in values_of(program) if isinstance(v, relax.If))
+
+
+def kernels(count: int) -> Callable[[Program], bool]:
+    return lambda program: sum(operators(program).values()) >= count
+
+
+def scalar_argument(program: Program) -> bool:
+    """A call_tir that is given a number besides tensors."""
+    calls = [value for value in values_of(program) if tvm_api.op_name(value) == "relax.call_tir"]
+    return any(isinstance(f.ty, tvm_api.PrimType) for call in calls for f in call.args[1].fields)
+
+
+def recursive(program: Program) -> bool:
+    """A private function from which calls lead back to it."""
+    functions = {g: f for g, f in program.module.functions.items() if isinstance(f, relax.Function)}
+    callees = {g: relax.analysis.all_global_vars(f) for g, f in functions.items()}
+    return any(reaches(callees, gvar, gvar) for gvar in callees)
+
+
+def reaches(callees: dict[Any, Any], start: Any, goal: Any) -> bool:
+    seen: set[Any] = set()
+    rest = list(callees[start])
+    while rest:
+        gvar = rest.pop()
+        if gvar.same_as(goal):
+            return True
+        if gvar not in seen:
+            seen.add(gvar)
+            rest.extend(callees.get(gvar, ()))
+    return False
 
 
 MATMUL, PERMUTE = "relax.matmul", "relax.permute_dims"
@@ -280,6 +310,27 @@ PREDICATES: dict[str, Callable[[Program], bool]] = {
                               has("relax.nn.instance_norm"), feeds("relax.sum", "relax.subtract")),
     "rms_norm_rows": has("relax.nn.rms_norm"),
     "transposed_matrix": has(PERMUTE),
+    "converted_conv2d": has("relax.nn.conv2d"),
+    "kernels_in_a_row": kernels(3),
+    "kernels_of_weights": weight_is_transformed,
+    "kernels_of_symbols": any_of(attribute("tir_var_upper_bound"), attribute("tir_non_negative_var"),
+                                 attribute("tir_var_lower_bound")),
+    "memory_views": has("relax.memory.view"),
+    "call_tir_scalars": scalar_argument,
+    "recursive_private": recursive,
+    "recursive_local": binds(relax.Function),
+    "local_names_taken": binds(relax.Function),
+    "returned_closures": binds(relax.Function),
+    "operator_names": attribute("operator_name"),
+    "loss_of_kernels": one_scalar_loss,
+    "loss_of_stages": has("relax.grad.start_checkpoint"),
+    "symbol_of_functions": symbolic,
+    "literal_operands": constant_operand,
+    "weights_in_branches": binds(relax.If),
+    "matmul_of_permuted_weights": any_of(feeds(PERMUTE, MATMUL), feeds(MATMUL, PERMUTE)),
+    "match_cast_beside": match_cast,
+    "impure_private": any_of(has("relax.print"), has("relax.assert_op")),
+    "private_shared": calls_to_functions(2),
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from generators.passes.loaded import rows_from_contracts
+from generators.passes.table import PASSES
 from generators.passes.vocabulary import SHAPES, operators_named, shapes_named, with_vocabulary, words_of
 from generators.recipes.table import RECIPES
 from generators.relax.body import attempt
@@ -90,6 +91,35 @@ def test_rows_carry_what_the_code_names(passes: Any) -> None:
     assert "relax.strided_slice" in mine.fires.operators
     assert mine.fires.shapes == SHAPES["If"]
     assert with_vocabulary(rows["Others"], passes["Others"]) == rows["Others"]
+
+
+WRAPS = """
+from tvm import relax
+import tvm
+
+
+def converted(mod):
+    return relax.transform.ConvertLayout({})(mod)
+
+
+def graphs():
+    return relax.transform.RewriteCUDAGraph()
+
+
+PASSES = {"Converted": lambda: tvm.transform.module_pass(lambda m, c: converted(m), opt_level=0), "Graphs": graphs}
+"""
+
+
+def test_a_pass_that_applies_one_of_tvm_gets_what_that_one_fires_on(tmp_path: Path) -> None:
+    path = tmp_path / "wraps.py"
+    path.write_text(WRAPS)
+    passes = runpy.run_path(str(path), run_name="wraps")["PASSES"]
+    rows = rows_from_contracts(passes, {"Graphs": {"phase": "lowered"}})
+    converted = with_vocabulary(rows["Converted"], passes["Converted"]).fires
+    assert set(PASSES["ConvertLayout"].fires.recipes) <= set(converted.shapes)
+    graphs = with_vocabulary(rows["Graphs"], passes["Graphs"]).fires
+    assert set(PASSES["RewriteCUDAGraph"].fires.recipes) <= set(graphs.shapes)
+    assert graphs.options == PASSES["RewriteCUDAGraph"].fires.options
 
 
 def test_chains_of_named_operators_hold_little_else() -> None:

@@ -1,0 +1,194 @@
+"""Recipes for what runs and stores kernels: rows of them that a graph can hold, views of memory, scalar arguments."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tvm import relax, te, tirx
+
+from generators import tvm_api
+from generators.dtypes import numpy_dtype
+from generators.program_facts import Feature
+from generators.ranges import Range
+from generators.recipes import blocks as b
+from generators.recipes.knobs import KNOBS
+from generators.recipes.recipe import Recipe
+from generators.relax.calls_and_ifs import draw_impure
+from generators.relax.entry_calls import LOWER_BOUNDS, UPPER_BOUNDS
+from generators.relax.scope import Scope
+from generators.relax.values import Dim, SymbolicDim, Value, extent
+from generators.tvm_api import PrimFunc
+from generators.unavailable import Unavailable
+
+CAPTURED_SYMBOLS = "relax.rewrite_cuda_graph.capture_symbolic_vars"
+"""The attribute that names the symbolic dims of inputs which RewriteCUDAGraph may capture."""
+
+
+def _step(s: Scope, links: list[Value]) -> Value:
+    """One more kernel on the last value, or on two of them; a reshape, which is none; or a larger or smaller value,
+    for which the planner looks for another storage."""
+    x = links[-1]
+    kind = s.source.integer(0, 5)
+    if kind == 0 and x.ndim > 0:
+        return b.permuted(s, x, None)
+    if kind == 1 and x.dims is not None:
+        return b.reshaped(s, x, [*x.dims, 1])
+    if kind == 2 and x.ndim > 0:
+        return b.call(s, relax.op.max(x.expr, [0]), x.range)
+    if kind == 3 and x.ndim < 3 and x.size <= 128:
+        return b.call(s, relax.op.concat([x.expr, x.expr], 0), x.range) if x.ndim else b.unary(s, x)
+    alike = [y for y in links if y.dims == x.dims and y.range.magnitude < 2**9]
+    return b.add(s, x, s.source.pick(alike)) if alike and s.source.flip() else b.unary(s, x, b.SIMPLE_UNARY[:3])
+
+
+def kernels_in_a_row(s: Scope) -> None:
+    """Three to six kernels on values of static shape, possibly with what no graph holds between them."""
+    x = b.tensor(s, (1, 3), static=True)
+    links = [b.unary(s, x)]
+    for _ in range(s.source.integer(2, 5)):
+        links.append(_step(s, links))
+        if not s.dataflow and s.source.flip(KNOBS.kernels.interrupted):
+            draw_impure(s)
+    first = [s.source.pick(links)] if s.source.flip(KNOBS.kernels.link_used_again) else []
+    if s.source.flip(KNOBS.kernels.in_tuple):
+        whole = b.tuple_of(s, links[-1], s.source.pick(links))
+        links.append(b.unary(s, b.tensor_item(s, whole, s.source.integer(0, 1))))
+    b.finish(s, *first, links[-1])
+
+
+def kernels_of_weights(s: Scope) -> None:
+    """Kernels on weights alone, which stay where they are, then some with an input."""
+    dims = s.draw_dims((1, 2), static=True, nonempty=True)
+    links = [b.unary(s, b.weight(s, dims), b.SIMPLE_UNARY[:3])]
+    for _ in range(s.source.integer(1, 3)):
+        links.append(_step(s, links))
+    if links[-1].dims == dims and s.source.flip():
+        links.append(b.add(s, links[-1], b.weight(s, dims)))
+    late = b.add(s, links[-1], b.operand(s, links[-1].dims or ()))
+    b.finish(s, links[-1], late)
+
+
+def bounded(s: Scope, symbol: SymbolicDim, *, above: bool = True) -> None:
+    """Says in the attributes of the function how small and large a symbol can be, or only that it is not negative."""
+    attributes = s.frame.attributes
+    value, name = symbol.extent, symbol.text
+    if above:
+        attributes[UPPER_BOUNDS] = {**attributes.get(UPPER_BOUNDS, {}), name: s.source.pick((value, 8, 16))}
+    if s.source.flip(KNOBS.kernels.bounded_below):
+        attributes[LOWER_BOUNDS] = {**attributes.get(LOWER_BOUNDS, {}), name: s.source.pick((0, 1, value))}
+    elif s.source.flip(KNOBS.kernels.not_negative):
+        attributes["tir_non_negative_var"] = [*attributes.get("tir_non_negative_var", []), name]
+
+
+def kernels_of_symbols(s: Scope) -> None:
+    """A row of kernels on a symbolic shape in storages as large as its bound, which a graph may hold by its symbol."""
+    s.frame.symbolic = True
+    n = s.frame.draw_symbol(s.source)
+    dims: list[Dim] = s.source.pick(([n], [n, 3], [2, n]))
+    x = b.parameter(s, dims, b.float_dtype(s))
+    bounded(s, n, above=s.source.flip(KNOBS.kernels.bounded_above))
+    if s.source.flip(KNOBS.kernels.symbol_captured):
+        s.frame.attributes[CAPTURED_SYMBOLS] = [*s.frame.attributes.get(CAPTURED_SYMBOLS, []), n.text]
+    links = [b.unary(s, x)]
+    for _ in range(s.source.integer(2, 4)):
+        links.append(b.unary(s, links[-1]) if s.source.flip() else b.add(s, links[-1], s.source.pick(links)))
+        if links[-1].range.magnitude > 2**9:
+            break
+    b.finish(s, links[-1])
+
+
+# --- views -----------------------------------------------------------------------------------------------------
+
+
+_SAME_WIDTH = {"float32": "int32", "int32": "float32", "float64": "int64", "int64": "float64", "float16": "int16"}
+"""A dtype of the same width: there and back, the bits are the numbers again."""
+
+
+def memory_views(s: Scope) -> None:
+    """A view of a computed value: other dims, a part of it that begins elsewhere, or other bits of the same width and
+    back. Whatever a kernel gets begins at the first byte."""
+    x = s.tensor(tuple(_SAME_WIDTH), (1, 3), static=True, nonempty=True)
+    y = b.call(s, relax.op.negative(x.expr), -x.range)
+    view = s.source.pick((_as_other_dtype, _part, _part, _whole))(s, y)
+    if s.source.flip(KNOBS.kernels.view_of_view):
+        view = _whole(s, view)
+    after = b.call(s, relax.op.negative(view.expr), -view.range) if s.source.flip() else view
+    if y.dims == after.dims and s.source.flip(KNOBS.kernels.viewed_read_late):
+        after = b.add(s, after, y)
+    b.finish(s, y, after) if s.source.flip(KNOBS.shared.middle_returned) else b.finish(s, after)
+
+
+def _viewed(s: Scope, x: Value, dims: tuple[int, ...], offset: int | None = None) -> Value:
+    call = relax.op.memory.view(x.expr, list(dims), x.dtype, offset)
+    seen = b.call(s, call, x.range, exported=False if offset else None)
+    if not offset and not s.source.flip(KNOBS.kernels.offset_ensured):
+        return seen
+    return b.call(s, relax.op.memory.ensure_zero_offset(seen.expr), x.range)
+
+
+def _whole(s: Scope, x: Value) -> Value:
+    """The same bytes in other dims."""
+    return _viewed(s, x, s.source.pick(((x.size,), (1, x.size), (x.size, 1), x.shape or ())))
+
+
+def _part(s: Scope, x: Value) -> Value:
+    """Some elements, from one of the first on. (A kernel asks for tensors at offset 0: `ensure_zero_offset`.)"""
+    count = s.source.integer(1, max(1, x.size // 2))
+    first = s.source.integer(min(1, x.size - count), x.size - count)
+    return _viewed(s, x, (count,), first * numpy_dtype(x.dtype).itemsize)
+
+
+def _as_other_dtype(s: Scope, x: Value) -> Value:
+    """The bits as another dtype, which come out if they are whole numbers, and then as what they were."""
+    other = _SAME_WIDTH.get(x.dtype)
+    if other is None or x.dtype.startswith("int"):
+        raise Unavailable("the bits of integers are numbers close to zero, or NaN")
+    call = s.frame.module.builder.normalize(relax.op.memory.view(x.expr, None, other))
+    limit = 2.0 ** (8 * numpy_dtype(other).itemsize - 1)
+    bits = b.as_tensor(s.bind(call, Range(-limit, limit, True)))
+    s.values.remove(bits)
+    b.keep(s, bits)
+    return b.call(s, relax.op.memory.view(bits.expr, None, x.dtype), x.range)
+
+
+# --- scalar arguments of PrimFuncs -----------------------------------------------------------------------------
+
+
+@cache
+def _with_scalar(rank: int, dtype: str, sign: int) -> PrimFunc:
+    """A tensor of this rank plus a number that is an argument, or minus it."""
+    n = tirx.Var("number", "int64")
+    shape = [tirx.Var(f"d{axis}", "int64") for axis in range(rank)]
+    a = te.placeholder(shape, dtype, name="A")
+    out = te.compute(shape, lambda *i: a(*i) + tirx.Cast(dtype, n) * tirx.const(sign, dtype), name="with_scalar")
+    return te.create_prim_func([a, n, out]).without_attr("global_symbol")
+
+
+def call_tir_scalars(s: Scope) -> None:
+    """Calls of a PrimFunc on a tensor and a number: a literal, a symbolic dim, or an expression of one."""
+    symbolic = s.source.flip(KNOBS.kernels.scalar_of_symbol)
+    s.frame.symbolic = s.frame.symbolic or symbolic
+    n = s.frame.draw_symbol(s.source) if symbolic else None
+    x = b.parameter(s, [n, 2]) if n is not None else b.tensor(s, (1, 3), static=True)
+    out = b.unary(s, x, b.SIMPLE_UNARY[:3])
+    for _ in range(s.source.integer(1, 2)):
+        value = s.source.integer(0, 5)
+        number = tirx.IntImm("int64", value)
+        if n is not None and s.source.flip(KNOBS.kernels.scalar_of_symbol):
+            number = s.source.pick((n.expr, n.expr + 1, n.expr * 2, n.expr * 2 - 1))
+            value = 2 * extent(n) + 1
+        function = _with_scalar(out.ndim, out.dtype, s.source.pick((1, -1)))
+        gvar = s.frame.module.add(s.frame.module.new_name("prim"), function)
+        call = relax.op.call_tir(gvar, relax.Tuple([out.expr, number]), tvm_api.type_of(out.expr))
+        out = b.call(s, call, out.range + Range(-value, value, True))
+        out = b.unary(s, out, b.SIMPLE_UNARY[:3]) if s.source.flip() else out
+    b.finish(s, out)
+
+
+RECIPES = (
+    Recipe("kernels_in_a_row", kernels_in_a_row),
+    Recipe("kernels_of_weights", kernels_of_weights, wants=Feature.NUM_INPUT),
+    Recipe("kernels_of_symbols", kernels_of_symbols),
+    Recipe("memory_views", memory_views),
+    Recipe("call_tir_scalars", call_tir_scalars),
+)

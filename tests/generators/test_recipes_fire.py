@@ -1,0 +1,122 @@
+"""The recipes of passes that look for one mark, option or layout: the pass changes most of their programs, and the
+reference agrees with the result, and with LLVM on what the recipe plants.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import tvm
+
+from generators import tvm_api
+from generators.passes.constructors import options_of
+from generators.passes.row import PassRow, Phase
+from generators.passes.table import PASSES, SETUP
+from generators.program import Program
+from generators.program_facts import Feature
+from generators.recipes.table import RECIPES
+from generators.relax.relax_program import draw_program
+from generators.source import SeededSource
+from oracles.builds.build import Built, build
+from oracles.calls.after_pass import after_pass
+from oracles.evidence import ReferenceTrap
+from oracles.reference.calling import AppliedPass, direct
+from oracles.reference.numbers import Numbers, Wrong
+from oracles.trace import MeaningState
+from oracles.workbench import Workbench, constructed
+
+PROGRAMS = 10
+LEAST = 5
+"""Of these programs: constructors are drawn as well, and some are for other recipes of the row."""
+
+PAIRS = (
+    ("RewriteCUDAGraph", "kernels_in_a_row"),
+    ("RewriteCUDAGraph", "kernels_of_weights"),
+    ("RewriteCUDAGraph", "kernels_of_symbols"),
+    ("ConvertLayout", "converted_conv2d"),
+    ("AlterOpImpl", "operator_names"),
+    ("BindSymbolicVars", "symbol_of_functions"),
+    ("BindParams", "symbolic_shapes"),
+    ("Gradient", "loss_of_kernels"),
+    ("Gradient", "loss_of_stages"),
+    ("LambdaLift", "recursive_local"),
+    ("LambdaLift", "local_names_taken"),
+    ("LambdaLift", "returned_closures"),
+    ("LowerRuntimeBuiltin", "memory_views"),
+    ("StaticPlanBlockMemory", "kernels_of_symbols"),
+    ("StaticPlanBlockMemory", "memory_views"),
+    ("BundleModelParams", "weights_in_branches"),
+    ("AttachGlobalSymbol", "call_tir_scalars"),
+    ("Normalize", "symbolic_conditions"),
+    ("NormalizeGlobalVar", "private_calls"),
+)
+
+
+TVM_BUGS = {
+    "AlterOpImpl": ReferenceTrap("type"),  # one remove_pad for all tensors of a rank, whatever their dtype
+    "BundleModelParams": ReferenceTrap("undefined-variable"),  # a local function keeps the parameter that is gone
+}
+"""How 0.27 is wrong on some of these programs: what a trap says of the kind of a failure is no reason to look again."""
+
+
+def programs(row: PassRow, recipe: str) -> Iterator[Program]:
+    wants = set(row.fires.wants) | {want for want in (RECIPES[recipe].wants,) if want is not None}
+    wants -= {Feature.LOCAL_FUNCTIONS}
+    for index in range(PROGRAMS):
+        yield draw_program(SeededSource(23, index), patterns=[RECIPES[recipe]], wants=frozenset(wants))
+
+
+def prepared(row: PassRow, module: Any) -> Any:
+    phase = min(row.place.phases)
+    with tvm.target.Target("llvm"):
+        for call in SETUP[phase]:
+            module = constructed(call.source)(module)
+    return module
+
+
+@pytest.mark.parametrize("name, recipe", PAIRS)
+def test_the_pass_changes_most_programs_and_no_number(name: str, recipe: str) -> None:
+    row = PASSES[name]
+    assert recipe in row.fires.recipes
+    changed = 0
+    for index, program in enumerate(programs(row, recipe)):
+        source = SeededSource(29, index)
+        text, options = row.draw(source, program.facts), row.draw_options(source)
+        if text is None:
+            continue
+        before = prepared(row, program.module)
+        try:
+            with tvm.target.Target("llvm"), tvm.transform.PassContext(config=options_of(options)):
+                after = constructed(text)(before)
+        except (tvm_api.InternalError, ValueError, TypeError, IndexError):
+            continue  # a bug of TVM's, which campaigns find
+        changed += not tvm_api.structural_equal(before, after)
+        applied = AppliedPass(text, before, after)
+        calling = after_pass(direct, row.promise.calling, applied)
+        outcome = Numbers(program.module, program.calls).judge_module(after, calling)
+        wrong = isinstance(outcome, Wrong) and outcome.evidence != TVM_BUGS.get(name)
+        assert not wrong, tvm_api.script_of(program.module)
+    assert changed >= LEAST
+
+
+BUILT = ("kernels_in_a_row", "memory_views", "call_tir_scalars", "recursive_private", "returned_closures")
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("recipe", [*BUILT, "kernels_of_symbols", "recursive_local", "literal_operands"])
+def test_llvm_gives_the_numbers_of_the_reference(recipe: str) -> None:
+    judged = 0
+    for index in range(4):
+        program = draw_program(SeededSource(31, index), patterns=[RECIPES[recipe]])
+        numbers = Numbers(program.module, program.calls)
+        built = build(program.module, Phase.HIGH, Workbench(SeededSource(0), MeaningState(numbers)), 0)
+        if isinstance(built, Built):
+            assert not isinstance(numbers.judge_run(built.run), Wrong)
+            judged += 1
+    assert judged
