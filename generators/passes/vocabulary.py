@@ -15,6 +15,7 @@ from types import CellType, FunctionType
 from generators.operators.table import OPERATORS
 from generators.passes.knobs import KNOBS
 from generators.passes.row import PassRow
+from generators.passes.table import PASSES
 
 MOST = 24
 """Code that names more operators than this is about operators in general."""
@@ -31,16 +32,18 @@ SHAPES = {
     "ShapeExpr": ("symbolic_shapes", "shape_of"),
 }
 """The recipes that hold a node of Relax, those with the most to tell several times."""
+_APPLIED = {row.name.split(".")[-1].split("[")[0]: row for row in PASSES.values() if row.fires.prim_recipes}
+"""Passes with shapes of PrimFunc, by the names of their constructors."""
 _GROUPS = frozenset(parts[1] for parts in (name.split(".") for name in OPERATORS) if len(parts) > 2)
 
 
 def with_vocabulary(row: PassRow, make: Callable[..., object]) -> PassRow:
-    """The row of a loaded pass with the operators that its factory's code names, and recipes with the nodes; passes of
-    TIR have none of these."""
-    if not row.fires.recipes:
-        return row
+    """The row of a loaded pass with the shapes of PrimFunc for the passes that its factory's code applies; for a pass
+    of Relax also with the operators that the code names, and recipes with the nodes."""
     words = words_of(make)
-    fires = replace(row.fires, operators=operators_named(words), shapes=shapes_named(words))
+    fires = replace(row.fires, prim_recipes=prim_recipes_named(words))
+    if row.fires.recipes:
+        fires = replace(fires, operators=operators_named(words), shapes=shapes_named(words))
     return replace(row, fires=fires)
 
 
@@ -53,6 +56,12 @@ def operators_named(words: Set[str]) -> tuple[str, ...]:
 def shapes_named(words: Set[str]) -> tuple[str, ...]:
     """The recipes with the nodes of Relax among the words of some code."""
     return tuple(recipe for node, recipes in SHAPES.items() if node in words for recipe in recipes)
+
+
+def prim_recipes_named(words: Set[str]) -> tuple[str, ...]:
+    """The shapes of PrimFunc for the passes of the table among the words of some code."""
+    named = [row for name, row in _APPLIED.items() if name in words]
+    return tuple(dict.fromkeys(recipe for row in named for recipe in row.fires.prim_recipes))
 
 
 def words_of(make: Callable[..., object]) -> set[str]:
@@ -82,6 +91,8 @@ class _Names:
         if isinstance(value, FunctionType):
             if value.__module__ == self._module:
                 self._read_function(value)
+            else:
+                self.found.update({value.__name__} & _APPLIED.keys())
         elif isinstance(value, type):
             if value.__module__ == self._module:
                 self._each(part for part in vars(value).values() if isinstance(part, FunctionType))
@@ -111,7 +122,7 @@ class _Names:
                 self.found.update({name} & SHAPES.keys())
                 self.read(names.get(name))
             case ast.Attribute(value=owner, attr=name):
-                self.found.update({name} & SHAPES.keys(), _operator(owner, name))
+                self.found.update({name} & (SHAPES.keys() | _APPLIED.keys()), _operator(owner, name))
 
 
 def _content(cell: CellType) -> object:
