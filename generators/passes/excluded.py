@@ -50,6 +50,42 @@ EXCLUDED: dict[str, ExcludedPass] = {
     )
 }
 
+QUIET: dict[str, str] = {
+    "tirx.AnnotateEntryFunc": "marks the entry of a module whose only public function is a PrimFunc; where a public "
+    "Relax function calls the PrimFuncs, as in every program here, it leaves the module as it is",
+    **dict.fromkeys(
+        ("s_tir.ConvertSSA", "tirx.ConvertSSA"),
+        "gives new variables to a function whose variables another one defines too, so that the two differ in names, "
+        "which the structural hash by which changes are counted leaves out; a function that defines one twice is "
+        "rejected by TVM's verifiers",
+    ),
+}
+"""Passes that have a row, and of which no program here shows a change by the structural hash, and why."""
+
+_UNREAD = "no pass of 0.27 reads it"
+_PROFILER = "of InstrumentProfileIntrinsics, which calls a profiler that only Hexagon's run time has"
+_ADDS = "asks tvm.tirx.build for a pass that is excluded"
+_LEAVES_OUT = "asks tvm.tirx.build to leave a pass out or construct it otherwise; the pass table has both"
+
+EXCLUDED_OPTIONS: dict[str, str] = {
+    "tirx.RemoveNoOp.max_simplification_steps": "a limit for debugging: the pass raises an error where it is exceeded",
+    "tirx.RemoveNoOp.ignore_profiler_call": "drops calls of a profiler on purpose",
+    "tirx.enable_fast_math": "LowerIntrin calls approximations of CUDA's on purpose, whose error TVM does not state",
+    "tirx.vtcm_capacity": "the memory of Hexagon, in which no program here allocates",
+    "tirx.disable_assert": "read by code generation alone: rows of oracles.builds.cpu_builds set it",
+    "tirx.noalias": "read by VerifyGPUCode of tuning alone",
+    "tirx.add_lower_pass": "passes of the user's own",
+    "tirx.use_async_copy": "asks tvm.tirx.build for s_tir.InjectPTXAsyncCopy and s_tir.LowerAsyncDMA, which have rows",
+    **dict.fromkeys(("tirx.debug_keep_trivial_loop", "tirx.enable_debug", "tirx.is_entry_func"), _UNREAD),
+    **dict.fromkeys(("tirx.instrument_bound_checkers", "tirx.instrument_lwp", "tirx.s_tir.ldg32"), _ADDS),
+    **dict.fromkeys(("tirx.disable_cse_tir", "tirx.disable_storage_rewrite", "tirx.disable_vectorize"), _LEAVES_OUT),
+    **{
+        f"s_tir.{name}": _PROFILER
+        for name in ("instr_siblings", "lwp_disable_func_prof", "lwp_max_depth", "lwp_min_height", "reset_start_id")
+    },
+}
+"""Options of the PassContext for TIR that no row draws, and why. Where an option is a record, its fields one by one."""
+
 NOT_PASSES: dict[str, str] = {
     "FunctionPass": "the class of passes over one function",
     "DataflowBlockPass": "the class of passes over one dataflow block",

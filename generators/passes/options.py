@@ -27,6 +27,7 @@ UNROLL = (
     "{'tirx.UnrollLoop': {'auto_max_step': 64, 'auto_max_depth': 2, 'explicit_unroll': False}}",
     "{'tirx.UnrollLoop': {'auto_max_extent': 4, 'unroll_local_access': True}}",
 )
+NO_REUSE = ("{'tirx.merge_static_smem': True}",)
 VECTORIZE = ("{'tirx.enable_buffer_level_predication': True}",)
 
 CUDA_GRAPH = ("{'relax.backend.use_cuda_graph': True}",)

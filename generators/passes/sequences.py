@@ -111,10 +111,15 @@ class _Walk:
         names = {step.name for step in self.steps if not step.setup}
         conventions = any(not self.table[name].promise.keeps_signature for name in names if name in self.table)
         return self.allows(row) and not (
-            (row.place.first_only and names)
+            self.repeats(row)
+            or (row.place.first_only and names)
             or (not row.promise.keeps_signature and conventions)
             or (not row.promise.idempotent and row.name in names)
         )
+
+    def repeats(self, row: PassRow) -> bool:
+        """Whether the pass would come directly after itself, which another oracle tries for every pass."""
+        return bool(self.steps) and not self.steps[-1].setup and self.steps[-1].name == row.name
 
     def take(self, row: PassRow) -> None:
         """Appends the pass after those that prepare it, and the pass that must follow it."""
@@ -147,7 +152,8 @@ class _Ground:
 
 def _tidies(name: str) -> bool:
     """Whether loops come out of the TIR pipeline without this pass of it, only less tidy."""
-    return name in TIR_PIPELINE and not PASSES[name].place.makes_loops
+    place = PASSES[name].place
+    return name in TIR_PIPELINE and not place.makes_loops and place.gives is not Phase.FLAT
 
 
 def _pool(table: Table, under_test: Sequence[str] | None, target: TargetRow) -> tuple[PassRow, ...]:
@@ -172,7 +178,7 @@ def _first_row(source: Source, pool: tuple[PassRow, ...]) -> PassRow:
 def _draw_single(source: Source, ground: _Ground, length: int) -> _Walk:
     row = _first_row(source, ground.pool)
     phase = source.pick(sorted(row.place.phases))
-    of_loops = row.place.of_any_loops and phase is Phase.LOOPS
+    of_loops = row.place.of_any_loops and phase in (Phase.LOOPS, Phase.FLAT)
     walk = ground.walk(phase, bare=of_loops and source.flip(KNOBS.sequences.bare))
     walk.take(row)
     return walk
@@ -214,7 +220,7 @@ def _draw_unusual(source: Source, ground: _Ground, length: int) -> _Walk:
     for _ in range(source.integer(1, max(1, min(3, length)))):
         walk.tier = "B" if walk.tier == "B" and walk.phase in row.place.phases else "C"
         walk.take(row)
-        options = [row for row in movable if walk.allows(row)] if walk.open else []
+        options = [row for row in movable if walk.allows(row) and not walk.repeats(row)] if walk.open else []
         if not options:
             break
         row = source.pick(options)

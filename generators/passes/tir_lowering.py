@@ -6,7 +6,15 @@ pass touches, so that a case is called and compared as before. Names carry the n
 
 from __future__ import annotations
 
-from generators.passes.options import DOUBLE_BUFFER, HOIST_CONDITIONS, PARTITION, SIMPLIFY, UNROLL, VECTORIZE
+from generators.passes.options import (
+    DOUBLE_BUFFER,
+    HOIST_CONDITIONS,
+    NO_REUSE,
+    PARTITION,
+    SIMPLIFY,
+    UNROLL,
+    VECTORIZE,
+)
 from generators.passes.phases import at, span
 from generators.passes.row import LIBRARY, Documented, Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Role
 from generators.program_facts import Feature
@@ -20,6 +28,8 @@ AGAIN = Promise()
 ON_THREADS = Fires(in_repertoire=False)
 ON_INTEGERS = Fires(wants=frozenset({Feature.INTEGERS}))
 """For passes that rewrite integer expressions: they are tried on functions that go through small ranges."""
+VECTOR_LOOPS = ("lane_arithmetic", "lane_conditions", "vector_tails", "vectors_in_vector_loops")
+"""Shapes of vectorized loops."""
 IN_PLACE_ONLY = Foreign(in_place_only=True)
 _WITH_TARGET = ("tirx.BindTarget",)
 _PACKED = Documented("This pass must be called after MakePackedAPI", LIBRARY, after=("tirx.MakePackedAPI",))
@@ -117,6 +127,7 @@ ROWS: tuple[PassRow, ...] = (
         "src/s_tir/transform/lower_match_buffer.cc: matched buffers become their source",
         Place(at(Phase.COMPACT), makes_loops=True),
         AGAIN,
+        fires=Fires(prim_recipes=("matched_regions",)),
     ),
     _row(
         "s_tir.StmtSimplify",
@@ -177,14 +188,14 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.LoopPartition",
         "src/s_tir/transform/loop_partition.cc: loops split where a likely condition changes",
         Place(at(Phase.FLAT)),
-        fires=Fires(options=PARTITION),
+        fires=Fires(options=PARTITION, prim_recipes=("loops_with_borders", "loops_with_tails")),
     ),
     _row(
         "tirx.VectorizeLoop",
         "src/tirx/transform/vectorize_loop.cc: vectorised loops become vectors",
-        Place(at(Phase.FLAT), gives=Phase.VECTORS),
+        Place(at(Phase.FLAT), gives=Phase.VECTORS, of_any_loops=True),
         Promise(follows_annotations=True),
-        fires=Fires(options=VECTORIZE),
+        fires=Fires(options=VECTORIZE, prim_recipes=VECTOR_LOOPS),
         argument="True",
         sources=("tirx.transform.VectorizeLoop(False)",),
     ),
@@ -208,6 +219,7 @@ ROWS: tuple[PassRow, ...] = (
         "tirx.StorageRewrite",
         "src/tirx/transform/storage_rewrite.cc: allocations share memory that is free again",
         Place(at(Phase.VECTORS), gives=Phase.STORAGE, left_out_by="tirx.disable_storage_rewrite"),
+        fires=Fires(options=NO_REUSE, prim_recipes=("buffers_of_vectors", "short_lives")),
     ),
     _row(
         "s_tir.HoistIfThenElse",
@@ -238,7 +250,7 @@ ROWS: tuple[PassRow, ...] = (
         "tirx.RemoveNoOp",
         "src/tirx/transform/remove_no_op.cc: statements without effect",
         Place(span(Phase.FLAT, Phase.STORAGE)),
-        fires=Fires(no_build_sets="a limit of steps for debugging, and the profiler's calls"),
+        fires=Fires(prim_recipes=("no_ops",), no_build_sets="a limit of steps for debugging, and the profiler's calls"),
     ),
     _row(
         "s_tir.RewriteUnsafeSelect",
@@ -374,6 +386,7 @@ ROWS: tuple[PassRow, ...] = (
             documented=(Documented("LowerIntrin: Require the target attribute", LIBRARY, after=_WITH_TARGET),),
         ),
         Promise(meaning=Meaning.ROUNDED, idempotent=False),  # intrinsics become formulas and library calls
+        fires=Fires(prim_recipes=("addressed_places",)),
         foreign=IN_PLACE_ONLY,
     ),
 )

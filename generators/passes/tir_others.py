@@ -39,12 +39,14 @@ ROWS: tuple[PassRow, ...] = (
         ("s_tir.transform.ConvertSSA()",),
         "src/s_tir/transform/convert_ssa.cc: every variable, block axes too, is defined once",
         Place(BLOCKS),
+        fires=Fires(prim_recipes=("twins",)),
     ),
     PassRow(
         "tirx.ConvertSSA",
         ("tirx.transform.ConvertSSA()",),
         "src/tirx/transform/ir_utils.cc: every variable is defined once",
         Place(LOOPS),
+        fires=Fires(prim_recipes=("twins",)),
     ),
     PassRow(
         "tirx.ForceNarrowIndexToInt32",
@@ -63,20 +65,24 @@ ROWS: tuple[PassRow, ...] = (
         "tirx.InlinePrivateFunctions",
         ("tirx.transform.InlinePrivateFunctions()",),
         "src/tirx/transform/inline_private_functions.cc: calls of private PrimFuncs become their bodies",
-        Place(LOOPS),
+        Place(frozenset({Phase.LEGAL})),  # AttachGlobalSymbol makes every PrimFunc a public one
         promise=Promise(keeps_functions=False),
+        fires=Fires(prim_recipes=("calls_of_prim_funcs",)),
     ),
     PassRow(
         "tirx.PointerValueTypeRewrite",
         ("tirx.transform.PointerValueTypeRewrite()",),
         "src/tirx/transform/storage_rewrite.cc: buffers that are read as vectors alone become buffers of vectors",
-        Place(span(Phase.VECTORS, Phase.STORAGE)),
+        Place(frozenset({Phase.VECTORS})),  # StorageRewrite does the same to buffers that are no parameters
+        promise=Promise(keeps_buffers=False),
+        fires=Fires(prim_recipes=("buffers_of_vectors",)),
     ),
     PassRow(
         "tirx.RemoveAssume",
         ("tirx.transform.RemoveAssume()",),
         "src/tirx/transform/remove_assume.cc: T.assume has no effect once it has been used",
         Place(LOOPS),
+        fires=Fires(prim_recipes=("assumed_padding",)),
     ),
     PassRow(
         "tirx.SkipAssert",
@@ -97,6 +103,7 @@ ROWS: tuple[PassRow, ...] = (
         ("s_tir.transform.RemoveStoreUndef()",),
         "src/s_tir/transform/remove_store_undef.cc: stores of T.undef",
         Place(LOOPS),
+        fires=Fires(prim_recipes=("undefined_stores",)),
     ),
     PassRow(
         "s_tir.RemoveWeightLayoutRewriteBlock",
@@ -113,12 +120,14 @@ ROWS: tuple[PassRow, ...] = (
             idempotent=False,
             keeps_buffers=False,
         ),
+        fires=Fires(prim_recipes=("rewritten_weights",)),
     ),
     PassRow(
         "s_tir.UseAssumeToReduceBranches",
         ("s_tir.transform.UseAssumeToReduceBranches()",),
         "src/s_tir/transform/using_assume_to_reduce_branches.cc: branches of padding that T.assume decides",
         Place(frozenset({Phase.BOUND})),
+        fires=Fires(prim_recipes=("assumed_padding",)),
     ),
     PassRow(
         "s_tir.DefaultGPUSchedule",

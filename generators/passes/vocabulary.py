@@ -44,8 +44,6 @@ SHAPES = {
 }
 """The recipes that hold a node of Relax, or an operator that is no row of the table, those with the most to tell
 several times."""
-_PASSES = {name.rpartition(".")[2]: row for name, row in PASSES.items()}
-"""The rows by what their constructors are called."""
 _OF_PROGRAMS = frozenset({Feature.NUM_INPUT, Feature.SYMBOLIC, Feature.CONSTANTS, Feature.SCALAR_LOSS})
 """Features without which recipes are not planted, or programs are none for the pass."""
 _GROUPS = frozenset(parts[1] for parts in (name.split(".") for name in OPERATORS) if len(parts) > 2)
@@ -62,23 +60,36 @@ def with_vocabulary(row: PassRow, make: Callable[..., object]) -> PassRow:
 
 
 def like_passes(row: PassRow, words: Set[str]) -> PassRow:
-    """The row with the recipes, the options and the features of the passes of TVM that the code names.
+    """The row with the recipes, the options and the features of the passes of TVM that the code names, by their
+    constructor or by a mark that they look for.
 
-    A pass of Relax takes what Relax passes fire on, one of TIR what TIR passes fire on.
+    A pass of Relax takes what Relax passes fire on, one of TIR what TIR passes fire on; shapes of PrimFunc suit both.
     """
-    named = [other for name, other in sorted(_PASSES.items()) if name in words and other.of_relax == row.of_relax]
-    fires = [other.fires for other in named]
+    named = [other for _, other in sorted(PASSES.items()) if words & _words_for(other)]
+    fires = [other.fires for other in named if other.of_relax == row.of_relax]
     known = fires if row.fires.recipes else [replace(each, recipes=()) for each in fires]
     return replace(
         row,
         fires=replace(
             row.fires,
             shapes=tuple(recipe for each in known for recipe in each.recipes),
-            prim_recipes=tuple(recipe for each in fires for recipe in each.prim_recipes),
+            prim_recipes=tuple(dict.fromkeys(recipe for other in named for recipe in other.fires.prim_recipes)),
             options=tuple(dict.fromkeys(text for each in fires for text in each.options)),
             wants=row.fires.wants | frozenset(want for each in known for want in each.wants if want in _OF_PROGRAMS),
         ),
     )
+
+
+def _words_for(row: PassRow) -> frozenset[str]:
+    """Words of code that is about what a pass of the table does."""
+    return frozenset({_constructor(row), *row.fires.marks})
+
+
+def _constructor(row: PassRow) -> str:
+    return row.name.split("[")[0].rpartition(".")[2]
+
+
+_CONSTRUCTORS = frozenset(map(_constructor, PASSES.values()))
 
 
 def operators_named(words: Set[str]) -> tuple[str, ...]:
@@ -118,6 +129,7 @@ class _Names:
             return
         self._seen.add(id(value))
         if isinstance(value, FunctionType):
+            self.found.update({value.__name__} & _CONSTRUCTORS)
             if value.__module__ == self._module:
                 self._read_function(value)
         elif isinstance(value, type):
@@ -149,7 +161,7 @@ class _Names:
                 self.found.update({name} & SHAPES.keys())
                 self.read(names.get(name))
             case ast.Attribute(value=owner, attr=name):
-                self.found.update({name} & (SHAPES.keys() | _PASSES.keys()), _operator(owner, name))
+                self.found.update({name} & (SHAPES.keys() | _CONSTRUCTORS), _operator(owner, name))
 
 
 def _content(cell: CellType) -> object:

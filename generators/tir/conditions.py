@@ -12,6 +12,9 @@ from generators.tir.site import Site
 from generators.tir.terms import COMPARISONS, constant
 from generators.tvm_api import Expr
 
+_MOST_JOINED = 3
+"""Conditions that may be joined to one: mixtures of "and" and "or" begin with three terms."""
+
 
 def draw_test(site: Site) -> Expr:
     """A bool expression, which may stand in several statements: it binds nothing."""
@@ -19,7 +22,9 @@ def draw_test(site: Site) -> Expr:
     if site.conditions and source.flip(site.draft.knobs.branches.condition_again):
         return source.pick(site.conditions)
     condition = _asked(site, 2)
-    if source.flip(site.draft.knobs.branches.condition_joined):
+    for _ in range(_MOST_JOINED):
+        if not source.flip(site.draft.knobs.branches.condition_joined):
+            break
         site.draft.features.add("logic")
         other = _asked(site, 1)
         site.conditions += [condition, other]  # which are asked again where only the whole is known

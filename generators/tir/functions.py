@@ -188,7 +188,11 @@ def finished(draft: FunctionDraft, *, schedulable: bool, attributes: Mapping[str
     params = [*(t.buffer for t in inputs), *(s.var for s in scalars), *(t.buffer for t in outputs)]
     func = tirx.PrimFunc(params, _body(draft) if schedulable else sequence(*draft.statements))
     noalias = {"tirx.noalias": True} if draft.source.flip(draft.knobs.inputs.noalias) else {}
-    functions = {"main": func.with_attr({"global_symbol": "main", "s_tir": True, **noalias, **attributes})}
+    loops_alone = not schedulable and "loops_in_a_block" not in draft.features
+    of_tirx = loops_alone and draft.source.flip(draft.knobs.forms.of_tirx)
+    dialect = {} if of_tirx else {"s_tir": True}
+    draft.features |= {"of_tirx"} if of_tirx else set()
+    functions = {"main": func.with_attr({"global_symbol": "main", **dialect, **noalias, **attributes})}
     if draft.source.flip(draft.knobs.forms.dead):
         functions["unused"] = draw_dead_function(draft.source, draft.knobs)
         draft.features.add("dead_function")

@@ -25,6 +25,9 @@ class FormKnobs:
     rooted: float = 0.5
     """The loops of a function without blocks stand in one block, where that is allowed, as those of a packed kernel
     do."""
+    of_tirx: float = 0.15
+    """A function without blocks lacks the attribute s_tir, so that TVM verifies it as plain TIRx: in most modules both
+    dialects meet."""
     kernel: float = 0.6
     """A function for a target with threads is of kernels: TVM's schedules give a small tensor one block."""
     integer: float = 0.2

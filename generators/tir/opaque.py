@@ -55,8 +55,8 @@ def held_range(dtype: str) -> tuple[Range, int]:
     return Range(0 if dtype.startswith("u") else -top, top, True), 2 if is_float(dtype) and dtype != "bfloat16" else 0
 
 
-def draw_statements(draft: FunctionDraft) -> None:
-    """The statements of the whole function."""
+def draw_statements(draft: FunctionDraft, planted: Callable[[Site], Stmt] | None = None) -> None:
+    """The statements of the whole function. planted: draws one more of them, at any place among the others."""
     source = draft.source
     draft.unusual = draw_unusual(source, draft.knobs)
     if not draft.unusual:
@@ -71,12 +71,14 @@ def draw_statements(draft: FunctionDraft) -> None:
         if role == "alloc":
             draft.statements.append(tirx.AllocBuffer(tensor.buffer))
             draft.features.add("alloc_buffer")
-        draft.statements.append(_fill(site, tensor))
+        draft.statements.append(fill(site, tensor))
         site.tensors.append(tensor)
-    for _ in range(source.integer(*draft.knobs.statements)):
-        draft.statements.append(draw_one(site))
-        if Unusual.VIEW in draft.unusual and source.flip(draft.knobs.buffers.view):
-            _draw_view(site)
+    count = source.integer(*draft.knobs.statements)
+    before = count if planted is None else source.integer(0, count)
+    _draw_some(site, before)
+    if planted is not None:
+        draft.statements.append(planted(site))
+        _draw_some(site, count - before)
     for tensor in [t for t in site.tensors if t.role == "alloc" and t.name not in site.memory]:
         if source.flip(draft.knobs.buffers.shown):
             draft.statements.append(_shown(site, tensor))
@@ -85,11 +87,20 @@ def draw_statements(draft: FunctionDraft) -> None:
         draft.statements.append(_masked(site, source.pick(floats)))
 
 
+def _draw_some(site: Site, count: int) -> None:
+    """So many statements, in some cases with a view of a buffer after one."""
+    draft = site.draft
+    for _ in range(count):
+        draft.statements.append(draw_one(site))
+        if Unusual.VIEW in draft.unusual and draft.source.flip(draft.knobs.buffers.view):
+            _draw_view(site)
+
+
 def _shown(site: Site, tensor: DraftTensor) -> Stmt:
     """Every element copied to a new output."""
     draft = site.draft
     shown = draft.add_tensor("T", tensor.dims, tensor.dtype, tensor.range, fraction=tensor.fraction, role="output")
-    return _each_element(site, shown, lambda _, indices: load(tensor, indices))
+    return each_element(site, shown, lambda _, indices: load(tensor, indices))
 
 
 def _masked(site: Site, tensor: DraftTensor) -> Stmt:
@@ -106,7 +117,7 @@ def _masked(site: Site, tensor: DraftTensor) -> Stmt:
         sides = (kept.expr, filling) if kept_where_true else (filling, kept.expr)
         return replace(kept, expr=tirx.Select(draw_test(inner), *sides))
 
-    return _each_element(site, masked, value, lambda tensor, term, at: tirx.BufferStore(tensor.buffer, term.expr, at))
+    return each_element(site, masked, value, lambda tensor, term, at: tirx.BufferStore(tensor.buffer, term.expr, at))
 
 
 def new_tensor(draft: FunctionDraft, role: str) -> DraftTensor:
@@ -131,14 +142,14 @@ def new_tensor(draft: FunctionDraft, role: str) -> DraftTensor:
     return draft.add_tensor("T", dims, dtype, values, fraction=fraction, role=role, **layout)
 
 
-def _fill(site: Site, tensor: DraftTensor) -> Stmt:
+def fill(site: Site, tensor: DraftTensor) -> Stmt:
     """Every element stored once."""
     if site.draft.source.flip(site.draft.knobs.buffers.constant_fill):
-        return _each_element(site, tensor, lambda inner, _: draw_constant(inner.operands([], 0), tensor.dtype))
-    return _each_element(site, tensor, lambda inner, _: inner.value(tensor.dtype))
+        return each_element(site, tensor, lambda inner, _: draw_constant(inner.operands([], 0), tensor.dtype))
+    return each_element(site, tensor, lambda inner, _: inner.value(tensor.dtype))
 
 
-def _each_element(
+def each_element(
     site: Site,
     tensor: DraftTensor,
     value: Callable[[Site, list[Expr]], Term],

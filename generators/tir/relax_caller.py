@@ -41,14 +41,16 @@ class _Callee:
         self.params = {p.name: relax.Var(f"{p.name}{suffix}", _type(p, self.symbols)) for p, _ in self.inputs}
 
     def functions(self) -> dict[GlobalVar, BaseFunc]:
-        """The function, private, and the dead ones of its module."""
-        dead = [(gvar.name_hint, f) for gvar, f in self.program.module.functions.items()]
-        others = {
-            relax.GlobalVar(f"{name}{self.suffix}"): function
-            for name, function in dead
-            if name != self.program.function
+        """The function, private, and the other ones of its module, in their order."""
+        own, named = self.program.function, self.program.module.functions.items()
+        return {
+            self.gvar if gvar.name_hint == own else self._named(gvar): self.function if gvar.name_hint == own else f
+            for gvar, f in named
         }
-        return {self.gvar: self.function, **others}
+
+    def _named(self, gvar: GlobalVar) -> GlobalVar:
+        """The name of another function. Without a suffix it is the very object that calls hold."""
+        return relax.GlobalVar(f"{gvar.name_hint}{self.suffix}") if self.suffix else gvar
 
     def call(self) -> Expr:
         """The call_tir; a number that the function is given is a symbol of the shapes."""

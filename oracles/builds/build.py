@@ -25,7 +25,7 @@ from generators.externs import provided
 from generators.passes.row import Phase, Role
 from generators.passes.table import PASSES, PIPELINES, default_call, the
 from generators.targets import DEFAULT, TARGETS
-from generators.tvm_api import Device, IRModule, RuntimeTensor, Target, Type, VirtualMachine
+from generators.tvm_api import Device, IRModule, PrimFunc, RuntimeTensor, Target, Type, VirtualMachine
 from oracles.activities import Announce, Building, entering, unannounced
 from oracles.builds.tir_build import compiled_from
 from oracles.ir.compare import with_own_constants
@@ -33,6 +33,7 @@ from oracles.ir.operators import CONSUMED, operator_calls
 from oracles.ir.walk import bindings, nodes_of, operands, prim_funcs, relax_functions
 from oracles.reference.errors import Unsupported
 from oracles.reference.numbers import Numbers
+from oracles.reference.tir.decode.tvm_objects import lanes_of
 from oracles.reference.values import UNIT, Callback, Runtime, Tensor, Unit, carried, declared
 from oracles.trace import Bench, Position, Raised
 from oracles.verdict import BUILD
@@ -169,7 +170,15 @@ def not_runnable(module: IRModule) -> str | None:
         return "device hints that only RealizeVDevice consumes"
     if other_devices(module):
         return "values on a second device, the inputs are on the first"
+    if any(_takes_vectors(function) for _, function in prim_funcs(module)):
+        return "a PrimFunc takes tensors of vectors, its caller has tensors of numbers"
     return None
+
+
+def _takes_vectors(function: PrimFunc) -> bool:
+    """Whether a parameter is a buffer of vectors, as PointerValueTypeRewrite makes of one whose accesses all are: it is
+    for kernels, which get addresses."""
+    return any(type(p.ty).__name__ == "BufferType" and lanes_of(p.ty) != 1 for p in function.params)
 
 
 def unregistered(module: IRModule) -> str | None:

@@ -6,6 +6,7 @@ import os
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 
+import ast
 import dataclasses
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from tvm import relax, tirx
 from tvm.relax.analysis import well_formed
 
 from generators import tvm_api
-from generators.passes.excluded import EXCLUDED, NOT_PASSES
+from generators.passes.excluded import EXCLUDED, EXCLUDED_OPTIONS, NOT_PASSES, QUIET
 from generators.passes.row import PassRow, Phase
 from generators.passes.table import PASSES, PIPELINES, SETUP, TIR_PIPELINE, join
 from generators.program_facts import Feature, Parameter, ProgramFacts
@@ -263,6 +264,41 @@ def test_setup_leaves_the_operators_of_its_phase(phase: Phase, operator: str) ->
 
     relax.analysis.post_order_visit(mod["main"], note)
     assert operator in seen
+
+
+def tir_options() -> set[str]:
+    """The options of TIR that TVM registers, the fields of records one by one."""
+    records = {
+        **{f"tirx.{name}": getattr(tirx.transform, f"{name}Config") for name in ("RemoveNoOp", "StmtSimplify")},
+        "tirx.UnrollLoop": tirx.transform.UnrollLoopConfig,
+        "s_tir.HoistExpression": tirx.transform.HoistExpressionConfig,
+        "s_tir.HoistIfThenElse": tirx.transform.HoistIfThenElseConfig,
+        "s_tir.InjectDoubleBuffer": tvm.s_tir.transform.InjectDoubleBufferConfig,
+        "s_tir.LoopPartition": tvm.s_tir.transform.LoopPartitionConfig,
+    }
+    found: set[str] = set()
+    for name, described in tvm.transform.PassContext.list_configs().items():
+        if name.startswith(("tirx.", "s_tir.")):
+            is_record = "Config" in described["type"]
+            fields = [field.name for field in records[name].__tvm_ffi_type_info__.fields] if is_record else []
+            found |= {f"{name}.{field}" for field in fields} or {name}
+    return found
+
+
+@needs("tvm.s_tir.transform.StmtSimplify")
+def test_every_option_of_tir_is_drawn_or_has_a_reason() -> None:
+    drawn: set[str] = set()
+    for text in (text for row in PASSES.values() for text in row.fires.options):
+        for name, value in ast.literal_eval(text).items():
+            drawn |= {f"{name}.{field}" for field in value} if isinstance(value, dict) else {name}
+    registered = tir_options()
+    assert len(registered) > 30
+    assert registered - drawn - set(EXCLUDED_OPTIONS) == set()
+    assert set(EXCLUDED_OPTIONS) <= registered
+
+
+def test_quiet_passes_have_rows() -> None:
+    assert QUIET.keys() <= PASSES.keys()
 
 
 @pytest.mark.parametrize("row", [row for row in PASSES.values() if row.fires.options], ids=lambda row: row.name)

@@ -8,6 +8,18 @@ from generators.source import Source
 from generators.targets import TargetRow
 from generators.tir.function_draft import Unfit
 from generators.tir.prim_program import PrimProgram
+from generators.tir.recipes import (
+    assumptions,
+    callees,
+    matched_regions,
+    no_ops,
+    partitions,
+    pointers,
+    rewritten_weights,
+    shared_statements,
+    undefined_stores,
+    vector_loops,
+)
 from generators.tir.recipes.recipe import PrimRecipe
 
 TRIES = 4
@@ -24,7 +36,20 @@ def join(recipes: Iterable[PrimRecipe]) -> dict[str, PrimRecipe]:
     return table
 
 
-PRIM_RECIPES: dict[str, PrimRecipe] = join(())
+PRIM_RECIPES: dict[str, PrimRecipe] = join(
+    (
+        *assumptions.RECIPES,
+        *callees.RECIPES,
+        *matched_regions.RECIPES,
+        *no_ops.RECIPES,
+        *partitions.RECIPES,
+        *pointers.RECIPES,
+        *rewritten_weights.RECIPES,
+        *shared_statements.RECIPES,
+        *undefined_stores.RECIPES,
+        *vector_loops.RECIPES,
+    )
+)
 
 
 def fitting(names: Iterable[str], target: TargetRow) -> list[PrimRecipe]:

@@ -9,8 +9,9 @@ from oracles.ir.walk import items
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.constants import fold
 from oracles.reference.tir.decode.dispatch import at_lane, buffer_of, current_lane, expression
-from oracles.reference.tir.decode.state import DecodeState
-from oracles.reference.tir.nodes import DTYPES, Buffer, Const, Expr
+from oracles.reference.tir.decode.state import DecodeState, Placed
+from oracles.reference.tir.decode.views import position_of
+from oracles.reference.tir.nodes import DTYPES, Buffer, Cast, Const, Expr
 
 INT32 = DTYPES["int32"]
 PREDICATES = tvm_api.has_field(tvm_api.TensorLoad, "predicate")
@@ -35,6 +36,8 @@ def access(state: DecodeState, tvm_buffer: tvm_api.Buffer, tvm_indices: tvm_api.
             return _vector_access(state, tvm_buffer, tvm_indices, width)
     buffer, offsets = buffer_of(state, tvm_buffer)
     indices = tuple([expression(state, index) for index in items(tvm_indices)])
+    if state.placed and (place := state.placed.get(tvm_buffer.__chandle__())) is not None:
+        return buffer, (_in_place(state, str(tvm_buffer.name), place, indices),)
     if offsets is not None:
         lead = len(offsets) - len(indices)
         shifted = (fold("add", o, i, o.dtype) for o, i in zip(offsets[lead:], indices, strict=True))
@@ -42,6 +45,18 @@ def access(state: DecodeState, tvm_buffer: tvm_api.Buffer, tvm_indices: tvm_api.
     if len(indices) != len(buffer.shape):
         raise Trap("type", f"{state.name}: {buffer.name} has rank {len(buffer.shape)}, indexed by {len(indices)}")
     return buffer, indices
+
+
+def _in_place(state: DecodeState, name: str, place: Placed, indices: tuple[Expr, ...]) -> Expr:
+    """The position of an element of a buffer that lies in another one."""
+    if len(indices) != len(place.shape):
+        raise Trap("type", f"{state.name}: {name} has rank {len(place.shape)}, indexed by {len(indices)}")
+    if not indices:
+        return place.first
+    position = position_of(place.shape, indices)
+    if position.dtype is not place.first.dtype:
+        position = Cast(position, place.first.dtype)
+    return fold("add", place.first, position, place.first.dtype)
 
 
 def _vector_access(state: DecodeState, tvm_buffer: tvm_api.Buffer, tvm_indices: tvm_api.Node, width: int) -> Element:

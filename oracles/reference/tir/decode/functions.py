@@ -10,11 +10,12 @@ from math import prod
 
 from generators import tvm_api
 from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.tir.constants import is_index
 from oracles.reference.tir.decode.dispatch import constant, expression, pointer, statement
-from oracles.reference.tir.decode.pointer_kinds import BufferAddress, Pointer
+from oracles.reference.tir.decode.pointer_kinds import BufferAddress, ElementAddress, Pointer
 from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules
 from oracles.reference.tir.decode.tvm_objects import POINTER_TYPE, dtype_of
-from oracles.reference.tir.decode.variables import fresh
+from oracles.reference.tir.decode.variables import fresh, new_var
 from oracles.reference.tir.decode.views import view_at
 from oracles.reference.tir.nodes import Bind, Const, Expr, Seq, Stmt
 
@@ -39,7 +40,7 @@ def launched(state: DecodeState, name: str, args: list[Expr | Pointer]) -> Stmt:
     if len(args) != len(params) + len(tags):
         raise Trap("type", f"{state.name}: {name} takes {len(params)} arguments and {len(tags)} extents")
     for arg in args:
-        if isinstance(arg, BufferAddress) and arg.buffer.scope == "local":
+        if isinstance(arg, BufferAddress | ElementAddress) and arg.buffer.scope == "local":
             given = arg.buffer.name or "memory"
             raise Trap("host-memory", f"{state.name}: a kernel is given {given}, which is on the host's stack")
     before = [_bound(state, name, param, arg) for param, arg in zip(params, args, strict=False)]
@@ -70,12 +71,12 @@ def called(state: DecodeState, call: tvm_api.Expr) -> tuple[Stmt, Expr | None]:
     if len(args) != len(params):
         raise Trap("type", f"{state.name}: {name} takes {len(params)} arguments and gets {len(args)}")
     given = [passed(state, arg) for arg in args]
-    names = dict(state.env), dict(state.pointers), dict(state.buffers), dict(state.stacks)
+    names = dict(state.env), dict(state.pointers), dict(state.buffers), dict(state.stacks), dict(state.placed)
     outer = state.returned, state.result, state.returns, state.extents
     state.returned, state.result, state.extents = None, None, {}
     before = [_bound(state, name, param, arg) for param, arg in zip(params, given, strict=True)]
     body, result = statement(state, callee.body), state.result
-    state.env, state.pointers, state.buffers, state.stacks = names
+    state.env, state.pointers, state.buffers, state.stacks, state.placed = names
     state.returned, state.result, state.returns, state.extents = outer
     state.ended = False
     return Seq((*before, body)), result
@@ -84,8 +85,10 @@ def called(state: DecodeState, call: tvm_api.Expr) -> tuple[Stmt, Expr | None]:
 def _bound(state: DecodeState, callee: str, param: tvm_api.Var, arg: Expr | Pointer) -> Stmt:
     """Gives a parameter of a callee its argument."""
     expected = type(param.ty).__name__
-    if isinstance(arg, BufferAddress) != (expected != "PrimType"):
+    if isinstance(arg, BufferAddress | ElementAddress) != (expected != "PrimType"):
         raise Trap("type", f"{state.name}: {callee} takes {param.name} as another type")
+    if isinstance(arg, ElementAddress):
+        return _bound_place(state, param, arg)
     if isinstance(arg, BufferAddress):
         if expected != POINTER_TYPE:
             return _bound_buffer(state, param, arg)
@@ -99,6 +102,19 @@ def _bound(state: DecodeState, callee: str, param: tvm_api.Var, arg: Expr | Poin
         return EMPTY
     var = fresh(state, param, dtype)
     return Bind(var, arg)
+
+
+def _bound_place(state: DecodeState, param: tvm_api.Var, arg: ElementAddress) -> Stmt:
+    """A parameter that is the address of an element, which is computed once, before the callee changes anything."""
+    if type(param.ty).__name__ != POINTER_TYPE:
+        raise Unsupported("a call with the address of an element for a buffer")
+    before: Stmt = EMPTY
+    position = arg.position
+    if not is_index(position):
+        var = new_var(f"{param.name}.place", position.dtype)
+        before, position = Bind(var, position), var
+    state.pointers[param.__chandle__()] = ElementAddress(arg.buffer, position)
+    return before
 
 
 def _bound_buffer(state: DecodeState, param: tvm_api.Var, arg: BufferAddress) -> Stmt:

@@ -54,6 +54,14 @@ class BufferAddress:
     buffer: Buffer
 
 
+@dataclass(frozen=True, slots=True)
+class ElementAddress:
+    """The address of an element that is computed: its position in a buffer of one dimension."""
+
+    buffer: Buffer
+    position: Expr
+
+
 @dataclass(slots=True)
 class Workspace:
     """Memory of `size` bytes from TVMBackendAllocWorkspace; the first declaration in it gives its type."""
@@ -84,6 +92,8 @@ class StackElement:
     element: int
 
 
-Pointer: TypeAlias = Arguments | TensorHandle | Extents | Null | BufferAddress | Workspace | Stack | StackElement
+Pointer: TypeAlias = (
+    Arguments | TensorHandle | Extents | Null | BufferAddress | ElementAddress | Workspace | Stack | StackElement
+)
 
 NULL = Null()

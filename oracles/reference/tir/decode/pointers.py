@@ -12,6 +12,7 @@ from functools import cache
 from generators import tvm_api
 from oracles.ir.walk import items
 from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.tir.constants import fold
 from oracles.reference.tir.decode.abi import (
     ANY_BOOL,
     ANY_FLOAT,
@@ -35,11 +36,13 @@ from oracles.reference.tir.decode.abi import (
     TYPE_CODE,
     TYPE_LANES,
 )
-from oracles.reference.tir.decode.dispatch import constant, data_of, expression, pointer
+from oracles.reference.tir.decode.access import access
+from oracles.reference.tir.decode.dispatch import at_lane, constant, data_of, expression, pointer
 from oracles.reference.tir.decode.pointer_kinds import (
     NULL,
     Arguments,
     BufferAddress,
+    ElementAddress,
     Extents,
     Null,
     PackedArgument,
@@ -50,8 +53,9 @@ from oracles.reference.tir.decode.pointer_kinds import (
     Workspace,
 )
 from oracles.reference.tir.decode.state import DecodeState, Rules
-from oracles.reference.tir.decode.tvm_objects import POINTER_TYPE, dtype_of
-from oracles.reference.tir.nodes import DTYPES, Buffer, Const, DType, Expr
+from oracles.reference.tir.decode.tvm_objects import POINTER_TYPE, dtype_of, lanes_of, scalar_of
+from oracles.reference.tir.decode.views import address_of
+from oracles.reference.tir.nodes import DTYPES, Buffer, Cast, Const, DType, Expr
 
 # --- pointers ---------------------------------------------------------------------------------------------------------
 
@@ -77,9 +81,35 @@ def _address_of(state: DecodeState, node: tvm_api.Expr) -> Pointer:
     if stack is None and all(isinstance(index, Const) and index.value == 0 for index in indices):
         return data_of(state, load.source)
     index = indices[0] if len(indices) == 1 else None
-    if stack is None or not isinstance(index, Const):
+    if stack is None:
+        return _element_address(state, load)
+    if not isinstance(index, Const):
         raise Unsupported("tirx.address_of")
     return StackElement(stack, int(index.value))
+
+
+def _element_address(state: DecodeState, load: tvm_api.Expr) -> Pointer:
+    """The address of an element, of its first lane where it is a vector."""
+    if load.source.__chandle__() in state.wide:
+        raise Unsupported("tirx.address_of[vector elements]")
+    with at_lane(state, Const(0, DTYPES["int32"])):
+        buffer, indices = access(state, load.source, load.indices)
+    return address_of(buffer, indices)
+
+
+def _access_ptr(state: DecodeState, node: tvm_api.Expr) -> Pointer:
+    """`tvm_access_ptr(type, pointer, offset, extent, mask)`: the address some elements of this type on."""
+    element, base, offset = items(node.args)[:3]
+    where, lanes = pointer(state, base), lanes_of(element.ty)
+    moved = fold("mul", expression(state, offset), Const(lanes, dtype_of(offset.ty)), dtype_of(offset.ty))
+    match where:
+        case BufferAddress(buffer) if buffer.dtype is scalar_of(element.ty):
+            return address_of(buffer, (moved,)) if len(buffer.shape) == 1 else ElementAddress(buffer, moved)
+        case ElementAddress(buffer, position) if buffer.dtype is scalar_of(element.ty):
+            if position.dtype is not moved.dtype:
+                moved = Cast(moved, position.dtype)
+            return ElementAddress(buffer, fold("add", position, moved, position.dtype))
+    raise Unsupported("pointer from tirx.tvm_access_ptr")
 
 
 def _chosen(state: DecodeState, node: tvm_api.Expr) -> Pointer:
@@ -238,6 +268,7 @@ RULES = Rules(
         "buffer_data": _buffer_data,
         "reinterpret": _reinterpreted,
         "address_of": _address_of,
+        "tvm_access_ptr": _access_ptr,
         "if_then_else": _chosen,
         "handle_add_byte_offset": _byte_offset,
         "tvm_struct_get": _pointer_field,

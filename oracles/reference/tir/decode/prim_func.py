@@ -98,14 +98,16 @@ def _named(dtype: str) -> DType:
 def _decoded(state: DecodeState, func: PrimFunc, params: tuple[Buffer | Var | None, ...]) -> Function:
     state.slots = len(params)
     body = statement(state, func.body)
-    if state.blanks:
-        body = Seq((*(Alloc(buffer) for buffer in state.blanks.values()), body))
+    blanks = (*state.blanks.values(), *state.undefined.values())
+    if blanks:
+        body = Seq((*(Alloc(buffer) for buffer in blanks), body))
     return Function(
         state.name,
         params,
         body,
         "tirx.noalias" in func.attrs,
         viewed=frozenset(buffer.memory for buffer in state.views.values()),
+        unsure=frozenset(state.forgotten),
         launches=frozenset(state.launches),
         calls=frozenset(state.calls),
         units=element_units(state),

@@ -16,6 +16,14 @@ EMPTY = Seq(())
 """The statement that does nothing."""
 
 
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where a buffer lies in another one of one dimension: the position of its first element, and its shape."""
+
+    first: Expr
+    shape: tuple[int, ...]
+
+
 @dataclass(slots=True, eq=False)
 class DecodeState:
     """The state of decoding one PrimFunc for one binding of its symbols.
@@ -46,6 +54,8 @@ class DecodeState:
     """Pointer variables."""
     buffers: dict[int, tuple[Buffer, tuple[Expr, ...] | None]] = field(default_factory=dict)
     """Buffers, each with the offset of its region if it is matched to a region of another one."""
+    placed: dict[int, Placed] = field(default_factory=dict)
+    """Places of the buffers that lie at a computed one."""
     wide: dict[int, int] = field(default_factory=dict)
     """Lanes per element, of the buffers with vector elements."""
     stacks: dict[int, Stack] = field(default_factory=dict)
@@ -72,6 +82,10 @@ class DecodeState:
     """Views, by memory, type, shape and first byte."""
     blanks: dict[str, Buffer] = field(default_factory=dict)
     """Buffers that are never written, by type: the lanes that a masked load leaves out."""
+    undefined: dict[str, Buffer] = field(default_factory=dict)
+    """The same for T.undef()."""
+    forgotten: set[int] = field(default_factory=set)
+    """The slots of buffers to which T.undef() is stored."""
     jumps: int = 0
     """The number of break and continue statements."""
     returns: int = 0

@@ -13,8 +13,9 @@ from oracles.reference.tir.decode.lanes import bind_lanes, store_lanes
 from oracles.reference.tir.decode.packed import returned_number, store_to_stack
 from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules
 from oracles.reference.tir.decode.tvm_objects import POINTER_TYPE, is_function_call, lanes_of, op_name
+from oracles.reference.tir.decode.undefined import is_undefined
 from oracles.reference.tir.decode.variables import named, new_var
-from oracles.reference.tir.nodes import Assert, Bind, Const, If, Seq, Stmt, Store
+from oracles.reference.tir.nodes import Assert, Bind, Const, Forget, If, Seq, Stmt, Store
 
 _SILENT_ATTRIBUTES = (
     "hand_threaded",
@@ -67,7 +68,11 @@ def _store(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
     if lanes > 1:
         return store_lanes(state, node, lanes)
     target, indices = access(state, node.buffer, node.indices)
-    return Store(target, expression(state, node.value), indices)
+    value = expression(state, node.value)
+    if is_undefined(state, value):
+        state.forgotten.add(target.slot)
+        return Forget(target, indices)
+    return Store(target, value, indices)
 
 
 def _bind(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
@@ -83,7 +88,11 @@ def _bind(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
     lanes = lanes_of(node.value.ty)
     if lanes > 1:
         return bind_lanes(state, node, lanes)
-    before, value = named(state, node.var, settled(expression(state, node.value)))
+    value = settled(expression(state, node.value))
+    if is_undefined(state, value):  # it has no value to keep: what it is stored to is forgotten
+        state.env[node.var.__chandle__()] = value
+        return EMPTY
+    before, value = named(state, node.var, value)
     state.env[node.var.__chandle__()] = value
     return before[0] if before else EMPTY
 

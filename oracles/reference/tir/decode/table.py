@@ -20,6 +20,7 @@ from oracles.reference.tir.decode import (
     pointers,
     statements,
     threads,
+    undefined,
     vectors,
 )
 from oracles.reference.tir.decode.state import DecodeState, Rules
@@ -36,6 +37,7 @@ _FAMILIES = (
     packed,
     functions,
     threads,
+    undefined,
 )
 
 

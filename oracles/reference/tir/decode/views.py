@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from generators import tvm_api
-from oracles.reference.errors import Unsupported
-from oracles.reference.tir.decode.pointer_kinds import BufferAddress, Pointer, Workspace
-from oracles.reference.tir.decode.state import EMPTY, DecodeState
-from oracles.reference.tir.nodes import Alloc, Buffer, DType, Seq, Stmt, View
+from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.tir.constants import fold, is_index
+from oracles.reference.tir.decode.pointer_kinds import BufferAddress, ElementAddress, Pointer, Workspace
+from oracles.reference.tir.decode.state import EMPTY, DecodeState, Placed
+from oracles.reference.tir.decode.variables import new_var
+from oracles.reference.tir.nodes import Alloc, Bind, Buffer, Const, DType, Expr, Seq, Stmt, View
 
 
 def new_owner(state: DecodeState, name: str, dtype: DType, shape: tuple[int, ...], scope: str = "global") -> Buffer:
@@ -26,17 +30,68 @@ def view_at(
 ) -> Stmt:
     """Makes `tvm_buffer` stand for the memory at `pointer`, `offset` elements in; the statement that makes the view."""
     before: Stmt = EMPTY
+    state.placed.pop(tvm_buffer.__chandle__(), None)  # from another call of the same function
     if isinstance(pointer, Workspace):
         if pointer.buffer is None:
             extent = -(-pointer.size * 8 // max(8, dtype.bits))
             pointer.buffer = new_owner(state, str(tvm_buffer.name), dtype, (extent,))
             before = Alloc(pointer.buffer)
         pointer = BufferAddress(pointer.buffer)
+    if isinstance(pointer, ElementAddress):
+        return _placed(state, tvm_buffer, pointer, dtype, shape, offset)
     if not isinstance(pointer, BufferAddress):
         raise Unsupported("tirx.DeclBuffer[pointer]")
     buffer, stmt = part_of(state, str(tvm_buffer.name), pointer.buffer, dtype, shape, offset)
     state.buffers[tvm_buffer.__chandle__()] = (buffer, None)
     return stmt if before is EMPTY else Seq((before, stmt))
+
+
+def _placed(
+    state: DecodeState,
+    tvm_buffer: tvm_api.Buffer,
+    address: ElementAddress,
+    dtype: DType,
+    shape: tuple[int, ...],
+    offset: int,
+) -> Stmt:
+    """A buffer at an element. Where the place is computed, accesses are those of the buffer that it lies in."""
+    whole, position = address.buffer, address.position
+    if whole.dtype is not dtype or tvm_buffer.__chandle__() in state.wide:
+        raise Unsupported("tirx.DeclBuffer[other elements at an element]")
+    count = prod(whole.shape)
+    if isinstance(position, Const):
+        start = int(position.value) + offset
+        if not 0 <= start <= count - prod(shape):
+            raise Trap("out-of-bounds", f"{state.name}: {tvm_buffer.name} reaches beyond {whole.name}")
+        part, stmt = part_of(state, str(tvm_buffer.name), whole, dtype, shape, start)
+        state.buffers[tvm_buffer.__chandle__()] = (part, None)
+        return stmt
+    flat, stmt = part_of(state, whole.name, whole, dtype, (count,), 0)
+    before = [] if stmt is EMPTY else [stmt]
+    if not is_index(position):  # the place stays where it is when what it was computed of changes
+        var = new_var(f"{tvm_buffer.name}.place", position.dtype)
+        before.append(Bind(var, position))
+        position = var
+    first = fold("add", position, Const(offset, position.dtype), position.dtype)
+    state.buffers[tvm_buffer.__chandle__()] = (flat, None)
+    state.placed[tvm_buffer.__chandle__()] = Placed(first, shape)
+    return Seq(tuple(before))
+
+
+def address_of(buffer: Buffer, indices: tuple[Expr, ...]) -> Pointer:
+    """The address of an element."""
+    if all(isinstance(index, Const) and index.value == 0 for index in indices):
+        return BufferAddress(buffer)
+    return ElementAddress(buffer, position_of(buffer.shape, indices))
+
+
+def position_of(shape: tuple[int, ...], indices: tuple[Expr, ...]) -> Expr:
+    """The position in row-major order of the element at these indices, of which there is at least one."""
+    position = indices[0]
+    for extent, index in zip(shape[1:], indices[1:], strict=True):
+        scaled = fold("mul", position, Const(extent, position.dtype), position.dtype)
+        position = fold("add", scaled, index, position.dtype)
+    return position
 
 
 def part_of(

@@ -138,3 +138,32 @@ def test_another_callee_is_another_program() -> None:
     again = [np.ones(4, "float32"), np.ones(4, "float32")]
     run_tracked(Rows["main"], again, [None, None], context=with_scale(add))
     np.testing.assert_array_equal(again[0], [7, 1, 1, 1])
+
+
+@I.ir_module
+class Elements:
+    @T.prim_func(private=True, s_tir=True)
+    def double(row: T.handle("float32")):
+        A = T.decl_buffer((2, 2), "float32", data=row)
+        for i, j in T.grid(2, 2):
+            A[i, j] = A[i, j] * T.float32(2)
+
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((3, 4), "float32"), first: T.Buffer((1,), "int32")):
+        for i in range(2):
+            Elements.double(T.address_of(A[i + first[0], 0]))
+        Elements.double(T.address_of(A[0, 0]))
+
+
+def test_addresses_of_computed_elements_are_passed() -> None:
+    a = np.ones((3, 4), dtype="float32")
+    run(Elements, a, np.array([1], dtype="int32"))
+    np.testing.assert_array_equal(a, 2 * np.ones((3, 4)))
+    a = np.ones((3, 4), dtype="float32")
+    run(Elements, a, np.array([0], dtype="int32"))
+    np.testing.assert_array_equal(a, [[4] * 4, [2] * 4, [1] * 4])
+
+
+def test_an_address_from_which_a_callee_reaches_beyond_the_end_traps() -> None:
+    with pytest.raises(Trap, match="out-of-bounds"):
+        run(Elements, np.ones((3, 4), dtype="float32"), np.array([2], dtype="int32"))

@@ -258,3 +258,28 @@ def test_a_race_of_elements_of_two_sizes_is_seen() -> None:
     with pytest.raises(Trap) as caught:
         run_prim_func(half_over_half, [GRID, np.zeros((2, 8), np.float32)])
     assert caught.value.kind == "data-race"
+
+
+def _place_in_place(A: Any) -> Any:
+    """The address 1 element after the one that is 2 after the first."""
+    place = A.access_ptr("rw", ptr_type="float32", offset=2)
+    dtype, _, _, extent, mask = place.args
+    return tvm_api.Call(place.op, [dtype, place, tirx.IntImm("int32", 1), extent, mask], ret_ty=place.ty)
+
+
+@pytest.mark.parametrize(("count", "kept"), [(5, True), (6, False)])
+def test_a_view_at_an_address_reaches_to_the_end_of_its_memory(count: int, kept: bool) -> None:
+    buffer = tirx.decl_buffer((8,), "float32", "A", layout=None)
+    view = tirx.decl_buffer((count,), "float32", "V", layout=None)
+    i = tirx.Var("i", "int32")
+    store = tirx.BufferStore(view, tirx.Cast("float32", i), [i])
+    loop = tirx.For(i, tirx.IntImm("int32", 0), tirx.IntImm("int32", count), tirx.ForKind.SERIAL, store)
+    declared = tirx.DeclBuffer(view, data=_place_in_place(buffer))
+    function = tirx.PrimFunc([buffer], tirx.SeqStmt([declared, loop]))
+    memory = np.full(8, 9, "float32")
+    if not kept:
+        with pytest.raises(Trap, match="out-of-bounds"):
+            run_prim_func(function, [memory])
+        return
+    run_prim_func(function, [memory])
+    np.testing.assert_array_equal(memory, [9, 9, 9, 0, 1, 2, 3, 4])

@@ -1,0 +1,139 @@
+"""The sizes and ratios of the recipes without threads, each with its reason: a record for each family."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from generators.tir.knobs import ONE_OF_SOME, TirKnobs
+
+AROUND = replace(ONE_OF_SOME, statements=(0, 2), forms=replace(ONE_OF_SOME.forms, dead=0.0, symbolic=0.1))
+"""Of functions around a planted statement: a few others before and after it, since what a pass leaves alone counts as
+well. Two extents that are symbols in one function are rare, so are those of recipes that do not ask for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionKnobs:
+    """Loops with conditions on their variables."""
+
+    symbolic: float = 0.5
+    """The length is a symbol: loops of a known length are partitioned with an option alone."""
+    tiles: tuple[int, ...] = (2, 3, 4, 5, 8)
+    """The inner loop, which often does not divide the length."""
+    lengths: tuple[int, int] = (5, 20)
+    """The length where it is a number: a few tiles."""
+    third: float = 0.25
+    """One more loop stands between the two."""
+    two_sides: float = 0.3
+    """The condition has another side."""
+    both_ends: float = 0.3
+    """A second condition stands at the other end."""
+    shown_to_be_likely: float = 0.85
+    """The condition is marked as likely: else the pass has to leave it alone, unless the loop has a hint."""
+    hint: float = 0.3
+    """A loop has a partition hint."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorLoopKnobs:
+    """Vectorized loops."""
+
+    lanes: tuple[int, ...] = (4, 2, 8)
+    rows: tuple[int, int] = (1, 4)
+    """Iterations of the loop around: one vector, or some."""
+    likely: float = 0.4
+    """The condition of a tail is marked as likely."""
+    two_sides: float = 0.5
+    """A vector condition has another side, whose statement may store to the same elements."""
+    second: float = 0.4
+    """A loop holds a second statement, which reads what the first has stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class CalleeKnobs:
+    """PrimFuncs that call others."""
+
+    again: float = 0.6
+    """The function is called at a second place."""
+    public: float = 0.1
+    """The called function can be called from outside as well, so that it has to stay."""
+    recursive: float = 0.12
+    """The called function calls itself, so that it has to stay."""
+    loaded: float = 0.3
+    """A number that the function is given is an element of the buffer that it writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointerKnobs:
+    """Memory that is seen in several ways."""
+
+    lanes: tuple[int, ...] = (4, 2, 8)
+    chunks: tuple[int, int] = (2, 4)
+    """Vectors in a buffer."""
+    scalar: float = 0.2
+    """An element of a buffer of vectors is read alone."""
+    buffers: tuple[int, int] = (2, 4)
+    """Buffers that live one after the other."""
+    nested: float = 0.4
+    """The address is that of a place in a place."""
+
+
+@dataclass(frozen=True, slots=True)
+class AssumptionKnobs:
+    """Assumptions about padding."""
+
+    other: float = 0.3
+    """The condition of the branch is another one than the assumed one, or its value is: then it has to stay."""
+    moved: float = 0.25
+    """The element that is read is not the one that the assumption names."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharingKnobs:
+    """Statements that two functions of a module share."""
+
+    before: float = 0.5
+    """The other function comes first in the module."""
+    symbolic: float = 0.5
+    """The buffers have symbolic extents, which both functions define."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightKnobs:
+    """Weights in another layout."""
+
+    skipped: float = 0.2
+    """The mark is 0, so that the block has to stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchKnobs:
+    """Matched regions."""
+
+    nested: float = 0.5
+    """A region is matched in a region."""
+    fewer_dims: float = 0.5
+    """A view leaves out the dims in which it has one element."""
+    symbolic: float = 0.4
+    """The extent of a view is a variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainKnobs:
+    """The ratios of each family."""
+
+    partitions: PartitionKnobs = PartitionKnobs()
+    vectors: VectorLoopKnobs = VectorLoopKnobs()
+    callees: CalleeKnobs = CalleeKnobs()
+    pointers: PointerKnobs = PointerKnobs()
+    assumptions: AssumptionKnobs = AssumptionKnobs()
+    sharing: SharingKnobs = SharingKnobs()
+    weights: WeightKnobs = WeightKnobs()
+    matches: MatchKnobs = MatchKnobs()
+
+
+KNOBS = PlainKnobs()
+
+
+def with_symbols(share: float) -> TirKnobs:
+    """AROUND, with symbolic extents in a share of the functions."""
+    return replace(AROUND, forms=replace(AROUND.forms, symbolic=share))
