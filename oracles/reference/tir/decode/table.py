@@ -10,6 +10,7 @@ from dataclasses import fields
 
 from generators.tvm_api import KINDS
 from oracles.reference.tir.decode import (
+    asynchronous,
     blocks,
     buffers,
     expressions,
@@ -36,6 +37,7 @@ _FAMILIES = (
     packed,
     functions,
     threads,
+    asynchronous,
 )
 
 
