@@ -1,4 +1,5 @@
-"""Which operators and nodes the code of a Python pass names: programs of those are where it has something to do.
+"""Which operators, nodes, marks and other passes the code of a Python pass names: programs of those are where it has
+something to do.
 
 Fuzzers take the words of an input language from the program under test in the same way (the dictionaries of AFL,
 lcamtuf.blogspot.com/2015/01/afl-fuzz-making-up-grammar-with.html). Passes in C++ cannot be read like that.
@@ -15,6 +16,7 @@ from types import CellType, FunctionType
 from generators.operators.table import OPERATORS
 from generators.passes.knobs import KNOBS
 from generators.passes.row import PassRow
+from generators.passes.table import PASSES
 
 MOST = 24
 """Code that names more operators than this is about operators in general."""
@@ -35,11 +37,11 @@ _GROUPS = frozenset(parts[1] for parts in (name.split(".") for name in OPERATORS
 
 
 def with_vocabulary(row: PassRow, make: Callable[..., object]) -> PassRow:
-    """The row of a loaded pass with the operators that its factory's code names, and recipes with the nodes; passes of
-    TIR have none of these."""
-    if not row.fires.recipes:
-        return row
+    """The row of a loaded pass with the operators that its factory's code names, and recipes with the nodes; a pass of
+    TIR has instead the shapes of the passes and of the marks that its code names."""
     words = words_of(make)
+    if not row.fires.recipes:
+        return replace(row, fires=replace(row.fires, prim_recipes=prim_recipes_named(words)))
     fires = replace(row.fires, operators=operators_named(words), shapes=shapes_named(words))
     return replace(row, fires=fires)
 
@@ -55,9 +57,24 @@ def shapes_named(words: Set[str]) -> tuple[str, ...]:
     return tuple(recipe for node, recipes in SHAPES.items() if node in words for recipe in recipes)
 
 
+def prim_recipes_named(words: Set[str]) -> tuple[str, ...]:
+    """The shapes of PrimFunc of the passes of the table whose name, or one of whose marks, is among these words."""
+    named = (row for row in _PLANTED.values() if words & {_plain(row), *row.fires.marks})
+    return tuple(dict.fromkeys(recipe for row in named for recipe in row.fires.prim_recipes))
+
+
+def _plain(row: PassRow) -> str:
+    """The last part of the name, which is that of the constructor."""
+    return row.name.split("[")[0].rsplit(".", 1)[-1]
+
+
+_PLANTED = {name: row for name, row in PASSES.items() if row.fires.prim_recipes}
+_CONSTRUCTORS = frozenset(map(_plain, _PLANTED.values()))
+
+
 def words_of(make: Callable[..., object]) -> set[str]:
     """What a function names, or those of its file that it uses: in strings ("relax.add", "add"), as attributes
-    (`relax.op.add`), and nodes of Relax. Nothing where there is no file with its source."""
+    (`relax.op.add`), nodes of Relax, and passes of TIR. Nothing where there is no file with its source."""
     names = _Names(getattr(make, "__module__", ""))
     names.read(make)
     return names.found
@@ -80,6 +97,7 @@ class _Names:
             return
         self._seen.add(id(value))
         if isinstance(value, FunctionType):
+            self.found.update({value.__name__} & _CONSTRUCTORS)
             if value.__module__ == self._module:
                 self._read_function(value)
         elif isinstance(value, type):
@@ -111,7 +129,7 @@ class _Names:
                 self.found.update({name} & SHAPES.keys())
                 self.read(names.get(name))
             case ast.Attribute(value=owner, attr=name):
-                self.found.update({name} & SHAPES.keys(), _operator(owner, name))
+                self.found.update({name} & (SHAPES.keys() | _CONSTRUCTORS), _operator(owner, name))
 
 
 def _content(cell: CellType) -> object:
