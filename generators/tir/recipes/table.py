@@ -8,6 +8,14 @@ from generators.source import Source
 from generators.targets import TargetRow
 from generators.tir.function_draft import Unfit
 from generators.tir.prim_program import PrimProgram
+from generators.tir.recipes import (
+    double_buffers,
+    kernel_blocks,
+    pipelines,
+    shared_memory,
+    thread_allreduce,
+    virtual_threads,
+)
 from generators.tir.recipes.recipe import PrimRecipe
 
 TRIES = 4
@@ -24,7 +32,16 @@ def join(recipes: Iterable[PrimRecipe]) -> dict[str, PrimRecipe]:
     return table
 
 
-PRIM_RECIPES: dict[str, PrimRecipe] = join(())
+PRIM_RECIPES: dict[str, PrimRecipe] = join(
+    (
+        *double_buffers.RECIPES,
+        *kernel_blocks.RECIPES,
+        *pipelines.RECIPES,
+        *shared_memory.RECIPES,
+        *thread_allreduce.RECIPES,
+        *virtual_threads.RECIPES,
+    )
+)
 
 
 def fitting(names: Iterable[str], target: TargetRow) -> list[PrimRecipe]:
