@@ -21,7 +21,8 @@ HOIST_EXPRESSIONS = (
     "{'s_tir.HoistExpression': {'hoisted_conditionals': 0, 'hoisted_let_bindings': 2}}",
     "{'s_tir.HoistExpression': {'hoisted_conditionals': 2, 'hoisted_let_bindings': 0}}",
 )
-DOUBLE_BUFFER = ("{'s_tir.InjectDoubleBuffer': {'split_loop': 2}}",)
+DOUBLE_BUFFER = tuple(f"{{'s_tir.InjectDoubleBuffer': {{'split_loop': {factor}}}}}" for factor in (2, 4, 0))
+MERGE_STATIC = ("{'tirx.merge_static_smem': True}",)
 UNROLL = (
     "{'tirx.UnrollLoop': {'auto_max_step': 64}}",
     "{'tirx.UnrollLoop': {'auto_max_step': 64, 'auto_max_depth': 2, 'explicit_unroll': False}}",

@@ -165,6 +165,9 @@ class Place:
     of_any_loops: bool = False
     """The pass takes PrimFuncs of loops as LowerOpaqueBlock leaves them. A share of its setups leaves out the passes
     that only tidy loops before."""
+    setup_without: tuple[str, ...] = ()
+    """Passes of the TIR pipeline that the setup leaves out where this one is drawn by itself: they break what it looks
+    for, which the official pipelines show often enough."""
     makes_loops: bool = False
     """Without this pass of the TIR pipeline there are no loops, or no threads, after LowerOpaqueBlock. The other passes
     before it only tidy. (LowerOpaqueBlock removes loops of one iteration unless AnnotateIrregularLoop has marked them.)
@@ -241,6 +244,9 @@ class Fires:
     """Shapes of program that the pass rewrites (rows of `generators.recipes`)."""
     prim_recipes: tuple[str, ...] = ()
     """Shapes of PrimFunc that the pass rewrites (rows of `generators.tir.recipes`)."""
+    marks: tuple[str, ...] = ()
+    """Attributes, annotations, scopes and intrinsics that `prim_recipes` hold and few other programs: code of a loaded
+    pass that names one of them is about the same shapes."""
     shapes: tuple[str, ...] = ()
     """Recipes with the nodes that the code of the pass names, where that can be read. A share of its programs gets
     one."""

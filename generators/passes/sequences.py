@@ -140,11 +140,18 @@ class _Ground:
     target: TargetRow
 
     def walk(
-        self, phase: Phase, pool: tuple[PassRow, ...] | None = None, tier: Tier = "B", *, bare: bool = False
+        self,
+        phase: Phase,
+        pool: tuple[PassRow, ...] | None = None,
+        tier: Tier = "B",
+        *,
+        bare: bool = False,
+        without: tuple[str, ...] = (),
     ) -> _Walk:
-        """A walk that starts in a phase, after the passes that lead there (`bare`: without those that only tidy)."""
+        """A walk that starts in a phase, after the passes that lead there (`bare`: without those that only tidy;
+        `without`: nor these)."""
         calls = (THREADED_SETUP if self.target.threads else SETUP)[phase]
-        names = [call.name for call in calls if not bare or not _tidies(call.name)]
+        names = [call.name for call in calls if call.name not in without and not (bare and _tidies(call.name))]
         return _Walk(
             self.table, pool or self.pool, phase, [PlannedPass(name, "B", setup=True) for name in names], tier=tier
         )
@@ -179,7 +186,8 @@ def _draw_single(source: Source, ground: _Ground, length: int) -> _Walk:
     row = _first_row(source, ground.pool)
     phase = source.pick(sorted(row.place.phases))
     of_loops = row.place.of_any_loops and phase in (Phase.LOOPS, Phase.FLAT)
-    walk = ground.walk(phase, bare=of_loops and source.flip(KNOBS.sequences.bare))
+    bare = of_loops and source.flip(KNOBS.sequences.bare)
+    walk = ground.walk(phase, bare=bare, without=row.place.setup_without)
     walk.take(row)
     return walk
 

@@ -6,17 +6,18 @@ pass touches, so that a case is called and compared as before. Names carry the n
 
 from __future__ import annotations
 
-from generators.passes.options import (
-    DOUBLE_BUFFER,
-    HOIST_CONDITIONS,
-    NO_REUSE,
-    PARTITION,
-    SIMPLIFY,
-    UNROLL,
-    VECTORIZE,
-)
+from generators.passes.options import HOIST_CONDITIONS, NO_REUSE, PARTITION, SIMPLIFY, UNROLL, VECTORIZE
 from generators.passes.phases import at, span
 from generators.passes.row import LIBRARY, Documented, Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Role
+from generators.passes.tir_marks import (
+    BARRIERS,
+    DOUBLE_BUFFERS,
+    LOCAL_STAGES,
+    MERGED_TILES,
+    PIPELINES,
+    REDUCTIONS,
+    VIRTUAL_THREADS,
+)
 from generators.program_facts import Feature
 
 SYNCHRONISES = "s_tir.ThreadSync"
@@ -103,7 +104,7 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.ManifestSharedMemoryLocalStage",
         "src/s_tir/transform/manifest_shared_memory_local_stage.cc: annotated blocks of GPUs",
         Place(at(Phase.OPAQUE)),
-        fires=ON_THREADS,
+        fires=LOCAL_STAGES,
     ),
     _row(
         "s_tir.CompactBufferAllocation",
@@ -150,7 +151,7 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.InjectSoftwarePipeline",
         "src/s_tir/transform/inject_software_pipeline.cc: annotated loops",
         Place(at(Phase.COMPACT)),
-        fires=ON_THREADS,
+        fires=PIPELINES,
     ),
     _row(
         "s_tir.TransformMmaBufferLayout",
@@ -203,17 +204,14 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.InjectVirtualThread",
         "src/s_tir/transform/inject_virtual_thread.cc: virtual threads become loops",
         Place(at(Phase.VECTORS)),
-        fires=ON_THREADS,
+        fires=VIRTUAL_THREADS,
     ),
     _row(
         "s_tir.InjectDoubleBuffer",
         "src/s_tir/transform/inject_double_buffer.cc: marked buffers are doubled",
-        Place(at(Phase.VECTORS)),
-        fires=Fires(
-            options=DOUBLE_BUFFER,
-            no_build_sets="for buffers that are marked for it, on no CPU; the pass table has it",
-            in_repertoire=False,
-        ),
+        # these replace the buffer, and not in the mark
+        Place(at(Phase.VECTORS), setup_without=("s_tir.CompactBufferAllocation", "tirx.NarrowDataType")),
+        fires=DOUBLE_BUFFERS,
     ),
     _row(
         "tirx.StorageRewrite",
@@ -299,7 +297,7 @@ ROWS: tuple[PassRow, ...] = (
             f"{SYNCHRONISES}[{scope}]",
             "src/s_tir/transform/thread_storage_sync.cc: barriers of GPUs",
             Place(at(Phase.STORAGE), gives=Phase.SYNCED if scope == "warp" else None),
-            fires=ON_THREADS,
+            fires=BARRIERS[scope],
             foreign=Foreign(name=SYNCHRONISES),
             role=Role.SYNCHRONISES,
             argument=f"'{scope}'",
@@ -319,7 +317,7 @@ ROWS: tuple[PassRow, ...] = (
             at(Phase.SYNCED),
             documented=(Documented("LowerThreadAllreduce: Require the target attribute", LIBRARY, after=_WITH_TARGET),),
         ),
-        fires=ON_THREADS,
+        fires=REDUCTIONS,
         foreign=IN_PLACE_ONLY,
     ),
     _row(
@@ -335,7 +333,7 @@ ROWS: tuple[PassRow, ...] = (
                 ),
             ),
         ),
-        fires=ON_THREADS,
+        fires=MERGED_TILES,
     ),
     _row(
         "tirx.SplitHostDevice",

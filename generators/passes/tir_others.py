@@ -151,7 +151,7 @@ ROWS: tuple[PassRow, ...] = (
                 Documented("LowerWarpMemory: Require the target attribute", LIBRARY, after=("tirx.BindTarget",)),
             ),
         ),
-        fires=Fires(in_repertoire=False),
+        fires=Fires(prim_recipes=("warp_memory",), marks=("warp",), in_repertoire=False),
     ),
     PassRow(
         "s_tir.LowerAsyncDMA",
@@ -165,6 +165,10 @@ ROWS: tuple[PassRow, ...] = (
         ("s_tir.transform.InjectPTXAsyncCopy()",),
         "src/s_tir/transform/inject_ptx_async_copy.cc: annotated copies, with tirx.use_async_copy",
         Place(frozenset({Phase.SYNCED})),
-        fires=Fires(in_repertoire=False),
+        fires=Fires(
+            prim_recipes=("asynchronous_copies", "pipelined_kernel"),
+            marks=("async_scope", "async_commit_queue_scope", "async_wait_queue_scope", "async_wait_inflight_count"),
+            in_repertoire=False,
+        ),
     ),
 )

@@ -140,7 +140,7 @@ def made_of(operands: Operands, dtype: str, depth: int, *leaves: Term) -> Term:
     best, most = None, -1
     for _ in range(operands.draft.knobs.kernels.value_tries):
         value = draw_value(operands, dtype, max(depth, len(leaves) - 1))
-        held = sum(_is_in(leaf.expr, value.expr) for leaf in leaves)
+        held = sum(is_in(leaf.expr, value.expr) for leaf in leaves)
         if held > most:
             best, most = value, held
         if most == len(leaves):
@@ -149,7 +149,8 @@ def made_of(operands: Operands, dtype: str, depth: int, *leaves: Term) -> Term:
     return best
 
 
-def _is_in(part: Expr, whole: Expr) -> bool:
+def is_in(part: Expr, whole: Expr) -> bool:
+    """Whether an expression is a part of another, by identity."""
     same: list[bool] = []
 
     def seen(node: Node) -> Node:

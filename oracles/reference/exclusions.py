@@ -63,7 +63,7 @@ _OTHER_DEVICES = "instruction of a device that is no target here"
 _TOOLS = "for measuring and debugging by hand"
 
 INTRINSICS: tuple[Exclusion, ...] = (
-    *_because(_PTX, "tirx.ptx.*", "tirx.ptx_legacy.*", "tirx.s_tir.*", "tirx.tensormap_encode_tiled"),
+    *_because(_PTX, "tirx.ptx.*", "tirx.ptx_legacy.*", "tirx.s_tir.ldg32", "tirx.tensormap_encode_tiled"),
     *_because("helper of tile programs in CUDA C, no meaning outside of it", "tirx.cuda.[!_]*"),
     *_because("operation on tiles, gone after LowerTIRx", "tirx.tile.*", "tirx.selector", "tirx.filter"),
     *_because(_TENSOR_CORES, "tirx.mma_*", "tirx.tvm_*_matrix_sync", "tirx.tvm_*mma_sync", "tirx.tvm_fill_fragment"),

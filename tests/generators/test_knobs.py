@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 KNOBS = {
     "tir": ("knobs", "knob_groups", "block_knobs", "loop_knobs", "kernel_knobs", "integer_knobs"),
+    "tir/recipes": ("memory_knobs",),
     "relax": ("knobs",),
     "recipes": ("knobs", "kernel_knobs"),
     "operators": ("knobs",),
@@ -120,7 +121,7 @@ def test_every_knob_has_a_reason(folder: str) -> None:
     silent = []
     for name, tree in sources(folder, knobs=True).items():
         for group in (node for node in tree.body if isinstance(node, ast.ClassDef)):
-            assert is_dataclass(getattr(import_module(f"generators.{folder}.{name}"), group.name))
+            assert is_dataclass(getattr(import_module(f"generators.{folder.replace('/', '.')}.{name}"), group.name))
             following = zip(group.body, [*group.body[1:], None], strict=True)
             silent += [
                 f"{group.name}.{ast.unparse(node.target)}"

@@ -341,3 +341,14 @@ def test_pipelines_are_those_of_the_target() -> None:
     for index in MANY:
         steps = draw_names(SeededSource(10, index), PASSES, kinds=("pipeline",), target=TARGETS["cuda"])
         assert tuple(step.name for step in steps) == PIPELINES["cuda"][: len(steps)]
+
+
+def test_setups_leave_out_what_breaks_the_marks_of_a_pass() -> None:
+    rows = [row for row in PASSES.values() if row.place.setup_without]
+    assert rows
+    for row in rows:
+        for seed in range(10):
+            steps = draw_names(SeededSource(seed), PASSES, under_test=[row.name], kinds=["single"])
+            setup = {step.name for step in steps if step.setup}
+            assert steps[-1].name == row.name and not setup & set(row.place.setup_without)
+            assert set(row.place.setup_without) <= {call.name for call in SETUP[min(row.place.phases)]}

@@ -142,3 +142,44 @@ def test_lambdas_and_decorated_functions_are_read_too(tmp_path: Path) -> None:
     found = runpy.run_path(str(path), run_name="mine")["PASSES"]
     assert operators_named(words_of(found["Mine"])) == ("relax.nn.gelu",)
     assert operators_named(words_of(found["Cached"])) == ("relax.erf",)
+
+
+OF_TIR = """
+from tvm import s_tir
+
+def after(make):
+    def apply(mod, ctx):
+        return make()(mod)
+    return apply
+
+def waits(node):
+    return node.attr_key == "async_wait_inflight_count"
+
+def plain(node):
+    return node.attr_key == "pragma_unroll"
+
+PASSES = {
+    "Wraps": after(s_tir.transform.InjectDoubleBuffer),
+    "Calls": lambda: s_tir.transform.InjectVirtualThread(),
+    "Waits": waits,
+    "Plain": plain,
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [
+        ("Wraps", {"double_buffers", "double_buffered_tile"}),
+        ("Calls", {"virtual_threads", "virtual_threads_in_kernel"}),
+        ("Waits", {"asynchronous_copies", "pipelined_kernel"}),
+        ("Plain", set()),
+    ],
+)
+def test_passes_of_tir_carry_the_shapes_of_what_they_name(tmp_path: Path, name: str, shapes: set[str]) -> None:
+    """A pass of the table that is wrapped or called, or a mark that one of them looks for."""
+    path = tmp_path / "of_tir.py"
+    path.write_text(OF_TIR, encoding="utf-8")
+    passes = runpy.run_path(str(path), run_name="of_tir")["PASSES"]
+    rows = rows_from_contracts(passes, {name: {"phase": "tir", "form": "loops"} for name in passes})
+    assert set(with_vocabulary(rows[name], passes[name]).fires.prim_recipes) == shapes

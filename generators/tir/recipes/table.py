@@ -11,14 +11,20 @@ from generators.tir.prim_program import PrimProgram
 from generators.tir.recipes import (
     assumptions,
     callees,
+    double_buffers,
+    kernel_blocks,
     matched_regions,
     no_ops,
     partitions,
+    pipelines,
     pointers,
     rewritten_weights,
+    shared_memory,
     shared_statements,
+    thread_allreduce,
     undefined_stores,
     vector_loops,
+    virtual_threads,
 )
 from generators.tir.recipes.recipe import PrimRecipe
 
@@ -40,14 +46,20 @@ PRIM_RECIPES: dict[str, PrimRecipe] = join(
     (
         *assumptions.RECIPES,
         *callees.RECIPES,
+        *double_buffers.RECIPES,
+        *kernel_blocks.RECIPES,
         *matched_regions.RECIPES,
         *no_ops.RECIPES,
         *partitions.RECIPES,
+        *pipelines.RECIPES,
         *pointers.RECIPES,
         *rewritten_weights.RECIPES,
+        *shared_memory.RECIPES,
         *shared_statements.RECIPES,
+        *thread_allreduce.RECIPES,
         *undefined_stores.RECIPES,
         *vector_loops.RECIPES,
+        *virtual_threads.RECIPES,
     )
 )
 

@@ -26,6 +26,7 @@ from oracles.reference.tir.nodes import (
     Cast,
     Cmp,
     Const,
+    Copying,
     Expr,
     For,
     Forget,
@@ -42,6 +43,7 @@ from oracles.reference.tir.nodes import (
     Stmt,
     Store,
     Var,
+    Wait,
     Watched,
     While,
 )
@@ -147,7 +149,7 @@ class Dependence:
                     total.add(self.summary(other))
             case Block():
                 self._block(total, stmt)
-            case Watched(_, _, body):
+            case Watched(_, _, body) | Copying(body):
                 total.add(self.summary(body))
             case Forget(buffer, indices):
                 self._reads(total, *indices)
@@ -183,7 +185,7 @@ class Dependence:
             case While(cond, body):
                 self._reads(total, cond)
                 total.add(self.summary(body))
-            case Assert(cond, _):
+            case Assert(cond, _) | Wait(_, cond):
                 self._reads(total, cond)
             case Jump():
                 total.jumps = True
@@ -245,7 +247,7 @@ class Dependence:
         inner: Stmt = loop
         while not isinstance(inner, Store):
             match inner:
-                case For(_, Const(), _, _, body) | Watched(_, _, body) | If(_, body, None):
+                case For(_, Const(), _, _, body) | Watched(_, _, body) | Copying(body) | If(_, body, None):
                     inner = body
                 case _:
                     return False
@@ -274,7 +276,7 @@ class Dependence:
                     found = max((self.depth(child) for child in body), default=0)
                 case If(_, then, other):
                     found = max(self.depth(then), 0 if other is None else self.depth(other))
-                case Watched():
+                case Watched() | Copying():
                     found = self.depth(stmt.body)
                 case Block():
                     found = max(self.depth(stmt.body), 0 if stmt.init is None else self.depth(stmt.init))

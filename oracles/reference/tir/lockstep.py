@@ -22,7 +22,9 @@ from oracles.reference.tir.nodes import (
     Block,
     Buffer,
     Cmp,
+    Commit,
     Const,
+    Copying,
     Expr,
     For,
     If,
@@ -35,6 +37,7 @@ from oracles.reference.tir.nodes import (
     Store,
     Sync,
     View,
+    Wait,
     While,
 )
 from oracles.reference.tir.rewrite import rewritten
@@ -73,8 +76,8 @@ def lower(kernel: Kernel, stmt: Stmt, guards: Guards) -> Stmt:
             return _block(kernel, stmt, guards)
         case Alloc() | View():
             return _memory_of(kernel, stmt)
-        case Sync():
-            return _sync(kernel, stmt, guards)
+        case Sync() | Copying() | Commit() | Wait():
+            return _ordering(kernel, stmt, guards)
         case Allreduce():
             return allreduce(kernel, stmt, guards)
         case While():
@@ -103,7 +106,7 @@ def _together(kernel: Kernel, stmt: Stmt, guards: Guards) -> Stmt | None:
     """The whole statement inside of loops over the threads, where that means the same as lock step; None elsewhere."""
     for part in parts(stmt):
         match part:
-            case Alloc() | View() | Sync() | Allreduce():
+            case Alloc() | View() | Sync() | Allreduce() | Commit() | Wait():
                 return None
             case For() if part.thread:
                 return None
@@ -253,3 +256,22 @@ def _sync(kernel: Kernel, sync: Sync, guards: Guards) -> Stmt:
     cleared = for_all(kernel, Store(arrives, Const(False, BOOL), at), (), False)
     some = for_all(kernel, Store(arrives, Const(True, BOOL), at), guards, False)
     return Seq((Alloc(arrives), cleared, some, replace(sync, guard=arrives, blocks=kernel.blocks())))
+
+
+def _ordering(kernel: Kernel, stmt: Sync | Copying | Commit | Wait, guards: Guards) -> Stmt:
+    """What orders the accesses of threads, or makes them asynchronous."""
+    match stmt:
+        case Sync():
+            return _sync(kernel, stmt, guards)
+        case Copying(body):
+            return Copying(lower(kernel, body, guards))
+        case _:
+            return _queue(kernel, stmt, guards)
+
+
+def _queue(kernel: Kernel, stmt: Commit | Wait, guards: Guards) -> Stmt:
+    """The end of a group of copies, or the wait for one, by all threads."""
+    left = converted(kernel, stmt.left) if isinstance(stmt, Wait) else None
+    if guards or (left is not None and kernel.differs(left)):
+        raise Unsupported("asynchronous copies that threads wait for at different times")
+    return stmt if left is None else Wait(stmt.queue, left)

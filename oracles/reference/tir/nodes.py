@@ -8,48 +8,14 @@ integer parameters. No TVM object occurs in these nodes, and no code generation 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
-import numpy as np
-
-from generators.dtypes import OF_ML_DTYPES, numpy_dtype
 from oracles.reference.tir.node_kinds import by_identity, by_structure
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DType:
-    """A scalar type. `kind` is "i", "u", "f" or "b"; `low` and `high` bound the integers it holds (0, 0 for
-    floats).
-    """
-
-    name: str
-    kind: str
-    bits: int
-    numpy: Any
-    low: int = 0
-    high: int = 0
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-def _dtype_table() -> dict[str, DType]:
-    table = {"bool": DType("bool", "b", 1, np.dtype(np.bool_), 0, 1)}
-    for bits in (8, 16, 32, 64):
-        low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-        table[f"int{bits}"] = DType(f"int{bits}", "i", bits, np.dtype(f"int{bits}"), low, high)
-        table[f"uint{bits}"] = DType(f"uint{bits}", "u", bits, np.dtype(f"uint{bits}"), 0, (1 << bits) - 1)
-    for bits in (16, 32, 64):
-        table[f"float{bits}"] = DType(f"float{bits}", "f", bits, np.dtype(f"float{bits}"))
-    for name in OF_ML_DTYPES:
-        table[name] = DType(name, "f", 8 * numpy_dtype(name).itemsize, numpy_dtype(name))
-    return table
-
-
-DTYPES = _dtype_table()
-BOOL = DTYPES["bool"]
-INT64 = DTYPES["int64"]
+from oracles.reference.tir.scalar_types import BOOL as BOOL
+from oracles.reference.tir.scalar_types import DTYPES as DTYPES
+from oracles.reference.tir.scalar_types import INT64 as INT64
+from oracles.reference.tir.scalar_types import DType as DType
 
 
 @by_structure
@@ -318,6 +284,28 @@ class Sync:
 
 
 @by_identity
+class Copying:
+    """Stores inside are made by asynchronous copies: see `flights.py`."""
+
+    body: Stmt
+
+
+@by_identity
+class Commit:
+    """The asynchronous copies issued since the last one become a group of a queue."""
+
+    queue: int
+
+
+@by_identity
+class Wait:
+    """Waits until all groups of a queue but the last `left` have arrived."""
+
+    queue: int
+    left: Expr
+
+
+@by_identity
 class Allreduce:
     """Combines `values` of all threads that differ in `threads` alone, and leaves the result with each of them.
 
@@ -366,6 +354,9 @@ Stmt = (
     | Jump
     | PackedCall
     | Sync
+    | Copying
+    | Commit
+    | Wait
     | Allreduce
     | Forget
     | Watched

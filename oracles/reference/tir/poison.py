@@ -8,7 +8,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from oracles.reference.tir.nodes import Block, Cast, For, Forget, Function, If, Known, Load, Seq, Stmt, Store, While
+from oracles.reference.tir.nodes import (
+    Block,
+    Cast,
+    Copying,
+    For,
+    Forget,
+    Function,
+    If,
+    Known,
+    Load,
+    Seq,
+    Stmt,
+    Store,
+    While,
+)
 
 
 def carrying(function: Function) -> Function:
@@ -32,7 +46,7 @@ def carrying(function: Function) -> Function:
                 return copied(node)
             case Seq(body, single) if not single:
                 return Seq(tuple(visit(child) for child in body))
-            case For() | While():
+            case For() | While() | Copying():
                 return replace(node, body=visit(node.body))
             case If(cond, then, other):
                 return If(cond, visit(then), None if other is None else visit(other))

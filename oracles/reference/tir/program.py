@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.tir import arithmetic, folds, memory, races
+from oracles.reference.tir import arithmetic, flights, folds, memory, races
 from oracles.reference.tir.emit.function import emit_function
 from oracles.reference.tir.memory import InitMask
 from oracles.reference.tir.nodes import DTYPES, Function
@@ -40,6 +40,7 @@ NAMESPACE: dict[str, object] = {
     **memory.NAMES,
     **folds.NAMES,
     **races.NAMES,
+    **flights.NAMES,
     **{("bool_" if name == "bool" else name): dtype.numpy.type for name, dtype in DTYPES.items()},
     **_NUMPY,
     "fuel": fuel,

@@ -14,6 +14,7 @@ from oracles.reference.tir.nodes import (
     Buffer,
     Call,
     Const,
+    Copying,
     Expr,
     For,
     If,
@@ -80,6 +81,8 @@ def rewritten(stmt: Stmt, change: Callable[[Expr], Expr], place: Relocation) -> 
                 first = None if init is None else visit(init)
                 guard = None if predicate is None else change(predicate)
                 return Block(name, guard, where_reduced, first, allocs, visit(body))
+            case Copying(body):
+                return Copying(visit(body))
             case Jump():
                 return node
             case _:

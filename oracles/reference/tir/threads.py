@@ -40,6 +40,7 @@ from oracles.reference.tir.nodes import (
     Block,
     Buffer,
     Const,
+    Copying,
     Expr,
     For,
     Function,
@@ -72,7 +73,7 @@ def parts(stmt: Stmt) -> Iterator[Stmt]:
 
 _INSIDE: dict[type[Stmt], Callable[[Any], tuple[Stmt | None, ...]]] = {
     Seq: attrgetter("body"),
-    **dict.fromkeys((For, While, Watched), lambda stmt: (stmt.body,)),
+    **dict.fromkeys((For, While, Watched, Copying), lambda stmt: (stmt.body,)),
     If: attrgetter("then", "other"),
     Block: attrgetter("init", "body"),
 }
@@ -93,7 +94,7 @@ def common(stmt: Stmt, missing: frozenset[str], dependence: Dependence) -> Itera
                 yield from common(child, missing, dependence)
         case For(_, _, _, thread, body):
             yield from common(body, missing - {thread}, dependence)
-        case While(_, body):
+        case While(_, body) | Copying(body):
             yield from common(body, missing, dependence)
         case If(_, then, other):
             for part in (then, other):

@@ -27,13 +27,9 @@ _SILENT_ATTRIBUTES = (
     "compute_scope",
     "double_buffer_scope",
     "double_buffer_write",
-    "async_scope",
-    "async_commit_queue_scope",
-    "async_wait_queue_scope",
-    "async_wait_inflight_count",
 )
-"""Attributes that change no value: they tell passes and the code generator where code runs, how memory is laid out, and
-which copies may still be under way. Statements are read in order, as if no copy were."""
+"""Attributes that change no value: they tell passes and the code generator where code runs and how memory is laid
+out."""
 _NO_EFFECT = (
     *("tvm_access_ptr", "address_of", "prefetch", "print_buffer"),
     *("start_profile_intrinsic", "end_profile_intrinsic"),

@@ -10,6 +10,7 @@ from dataclasses import fields
 
 from generators.tvm_api import KINDS
 from oracles.reference.tir.decode import (
+    asynchronous,
     blocks,
     buffers,
     expressions,
@@ -38,6 +39,7 @@ _FAMILIES = (
     functions,
     threads,
     undefined,
+    asynchronous,
 )
 
 

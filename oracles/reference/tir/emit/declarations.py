@@ -11,6 +11,8 @@ def alloc(state: EmitState, buffer: Buffer) -> None:
     shape, slot, parts = buffer.shape, buffer.slot, state.buffers.parts(buffer)
     known = f"zeros({shape}, bool_)" if parts == 1 else f"nothing_in({shape}, {parts})"
     state.line(f"b{slot} = empty({shape}, {_element(buffer.dtype)}); m{slot} = {known}")
+    if slot in state.buffers.flying:
+        state.line(f"flights.fresh({slot})")
     state.buffers.full.discard(slot)
     if state.indent == 1:
         state.buffers.outside.add(slot)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from oracles.reference.errors import Unsupported
 from oracles.reference.tir.emit.state import EmitState, EmitStmt
 from oracles.reference.tir.emit.stores import settle
-from oracles.reference.tir.nodes import Assert, Buffer, PackedCall, Sync, Watched
+from oracles.reference.tir.nodes import Assert, Buffer, Commit, Copying, PackedCall, Sync, Wait, Watched
 from oracles.reference.tir.packed import PACKED, BufferArgument
 
 
@@ -45,9 +45,31 @@ def barrier(state: EmitState, node: Sync) -> None:
         state.line("races.warp_barrier()" if node.scope == "warp" else "races.barrier()")
 
 
+def copying(state: EmitState, node: Copying) -> None:
+    """A statement whose stores asynchronous copies make."""
+    outer, state.copying = state.copying, True
+    state.stmt(node.body)
+    state.copying = outer
+
+
+def commit(state: EmitState, node: Commit) -> None:
+    """The end of a group of copies."""
+    if state.buffers.flying:
+        state.line(f"flights.commit({node.queue})")
+
+
+def wait(state: EmitState, node: Wait) -> None:
+    """A wait for groups of copies."""
+    if state.buffers.flying:
+        state.line(f"flights.wait({node.queue}, {state.expr(node.left).text})")
+
+
 STATEMENTS: dict[type, EmitStmt] = {
     Assert: assertion,
     PackedCall: packed_call,
     Watched: watched,
     Sync: barrier,
+    Copying: copying,
+    Commit: commit,
+    Wait: wait,
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from oracles.reference.tir.dependence import Dependence
 from oracles.reference.tir.emit.state import Buffers, Code, EmitState
 from oracles.reference.tir.emit.table import TABLES
+from oracles.reference.tir.flights import flying
 from oracles.reference.tir.intervals import Bounds
 from oracles.reference.tir.nodes import Buffer, Function
 
@@ -39,6 +40,7 @@ def emit_function(function: Function, vectorise: bool, full: frozenset[int]) -> 
         viewed=function.viewed,
         unsure=function.unsure,
         watched=function.watched,
+        flying=flying(function),
         units=function.units,
         full=set(full - function.unsure),
         outside={param.slot for param in arrays},
@@ -53,6 +55,8 @@ def emit_function(function: Function, vectorise: bool, full: frozenset[int]) -> 
             state.line(f"k{param.slot}, {name} = {name}, split({name}, {buffers.parts(param)})")
     if function.watched:
         state.line("races = Races()")
+    if buffers.flying:
+        state.line("flights = Flights()")
     state.stmt(function.body)
     masks = [f"joined(m{p.slot}, k{p.slot}), " if p.slot in finer else f"m{p.slot}, " for p in arrays]
     result = "None" if function.result is None else state.expr(function.result).text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oracles.reference.tir.emit.places import place_of, tuple_of
+from oracles.reference.tir.emit.places import place_of, tuple_of, unit_of
 from oracles.reference.tir.emit.slices import Slices, proven, slices_of
 from oracles.reference.tir.emit.state import Code, EmitExpr, EmitState
 from oracles.reference.tir.nodes import Buffer, Expr, Known, Load
@@ -11,6 +11,8 @@ from oracles.reference.tir.nodes import Buffer, Expr, Known, Load
 def load(state: EmitState, buffer: Buffer, indices: tuple[Expr, ...]) -> Code:
     """A uniform element if no index is a grid, else a grid."""
     code = _load(state, buffer, indices)
+    if buffer.memory in state.buffers.flying:
+        code = code._replace(text=f"flights.load({code.text}, {unit_of(state, buffer, indices)})")
     if state.actor is None or buffer.memory not in state.buffers.watched:
         return code
     place, parts = place_of(state, buffer, indices, state.actor), state.buffers.parts(buffer)

@@ -15,6 +15,12 @@ def place_of(state: EmitState, buffer: Buffer, indices: tuple[Expr, ...], actor:
     return f"{tuple_of(parts)}, {actor.statement}, {state.site(buffer.name)}"
 
 
+def unit_of(state: EmitState, buffer: Buffer, indices: tuple[Expr, ...]) -> str:
+    """The arguments that say to `Flights` which part of which memory is accessed, under what mask."""
+    element = state.expr(flat_index(buffer, indices)).text
+    return f"{buffer.memory}, {element}, {state.mask}, {state.buffers.parts(buffer)}, {state.site(buffer.name)}"
+
+
 def flat_index(buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
     """The number of an element in the memory of a buffer."""
     total: Expr = Const(buffer.start // buffer.dtype.numpy.itemsize, INT64)

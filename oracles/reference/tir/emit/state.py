@@ -89,14 +89,16 @@ class Buffers:
     """What is known of buffers, by slot, and of memory, by the slot of the buffer that owns it.
 
     Fixed for the function: `viewed`, memory that views share; `unsure`, buffers whose elements may become
-    uninitialised again; `watched`, memory whose accesses are checked for data races; `units`, bytes of a unit of
-    initialisation where this is less than an element. At the current point: `full`, buffers of which all elements are
-    initialised; `outside`, buffers that exist outside of all loops; `views`, the views among these by memory.
+    uninitialised again; `watched`, memory whose accesses are checked for data races; `flying`, memory that asynchronous
+    copies store to; `units`, bytes of a unit of initialisation where this is less than an element. At the current
+    point: `full`, buffers of which all elements are initialised; `outside`, buffers that exist outside of all loops;
+    `views`, the views among these by memory.
     """
 
     viewed: frozenset[int] = frozenset()
     unsure: frozenset[int] = frozenset()
     watched: frozenset[int] = frozenset()
+    flying: frozenset[int] = frozenset()
     units: Mapping[int, int] = field(default_factory=dict)
     full: set[int] = field(default_factory=set)
     outside: set[int] = field(default_factory=set)
@@ -120,7 +122,8 @@ class EmitState:
     grid that says where the current code counts, or None. block: the sblock around. axes: the independent loops around,
     by the key of their variable; `rank` is how many dimensions grids have, `depth` how many of these are taken. loops:
     how many loops around run one iteration at a time. scattering: how many axes around have iterations that may store
-    to one element. actor: the statement of a thread whose accesses are checked for data races. hoisted: for each scope,
+    to one element. actor: the statement of a thread whose accesses are checked for data races. copying:
+    whether an asynchronous copy makes the stores. hoisted: for each scope,
     the names of expressions that were computed before a statement, for this statement and those that follow.
     """
 
@@ -141,6 +144,7 @@ class EmitState:
     loops: int = 0
     scattering: int = 0
     actor: Watched | None = None
+    copying: bool = False
     hoisted: list[dict[Expr, str]] = field(default_factory=lambda: [{}])
 
     def expr(self, node: Expr) -> Code:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oracles.reference.tir.emit.places import place_of, tuple_of
+from oracles.reference.tir.emit.places import place_of, tuple_of, unit_of
 from oracles.reference.tir.emit.slices import proven, slices_of
 from oracles.reference.tir.emit.state import Code, EmitState, EmitStmt
 from oracles.reference.tir.nodes import Buffer, Expr, Forget, Store
@@ -10,6 +10,12 @@ from oracles.reference.tir.nodes import Buffer, Expr, Forget, Store
 
 def store(state: EmitState, buffer: Buffer, indices: tuple[Expr, ...], value: Code) -> None:
     """The statements that store `value` and mark the elements as initialised."""
+    _store(state, buffer, indices, value)
+    if buffer.memory in state.buffers.flying:
+        state.line(f"flights.store({unit_of(state, buffer, indices)}, {state.copying})")
+
+
+def _store(state: EmitState, buffer: Buffer, indices: tuple[Expr, ...], value: Code) -> None:
     if state.actor is not None and buffer.memory in state.buffers.watched:
         place = place_of(state, buffer, indices, state.actor)
         value = value._replace(text=_named(state, value))

@@ -1,0 +1,40 @@
+"""What passes of the TIR pipeline look for that few programs hold: annotations, attributes and scopes, and the shapes
+of PrimFunc that hold them."""
+
+from __future__ import annotations
+
+from generators.passes.options import DOUBLE_BUFFER, MERGE_STATIC
+from generators.passes.row import Fires
+
+LOCAL_STAGES = Fires(
+    prim_recipes=("local_stage",), marks=("tirx.manifest_shared_memory_local_stage",), in_repertoire=False
+)
+PIPELINES = Fires(
+    prim_recipes=("software_pipeline", "pipelined_kernel"),
+    marks=("software_pipeline_stage", "software_pipeline_order", "software_pipeline_async_stages"),
+)
+VIRTUAL_THREADS = Fires(
+    prim_recipes=("virtual_threads", "virtual_threads_in_kernel"),
+    marks=("virtual_thread", "vthread", "vthread.x"),
+)
+DOUBLE_BUFFERS = Fires(
+    prim_recipes=("double_buffers", "double_buffered_tile"),
+    marks=("double_buffer_scope", "double_buffer_write"),
+    options=DOUBLE_BUFFER,
+    no_build_sets="for buffers that are marked for it; the pass table has it",
+)
+REDUCTIONS = Fires(
+    prim_recipes=("thread_allreduce",), marks=("reduce_scope", "tvm_thread_allreduce"), in_repertoire=False
+)
+MERGED_TILES = Fires(
+    prim_recipes=("several_tiles", "asynchronous_copies"),
+    marks=("shared", "shared.dyn"),
+    options=MERGE_STATIC,
+    in_repertoire=False,
+)
+_SHARING = ("several_tiles", "asynchronous_copies", "double_buffered_tile", "pipelined_kernel")
+BARRIERS = {
+    scope: Fires(prim_recipes=recipes, marks=("tvm_storage_sync", scope), in_repertoire=False)
+    for scope, recipes in (("shared", _SHARING), ("shared.dyn", ("several_tiles",)), ("warp", ("warp_memory",)))
+}
+"""For the barriers of each kind of memory."""
