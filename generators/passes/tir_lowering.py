@@ -18,6 +18,13 @@ ONCE = Promise(idempotent=False)
 AGAIN = Promise()
 """For lowerings that leave nothing of what they lower, so that a second application finds nothing."""
 ON_THREADS = Fires(in_repertoire=False)
+
+
+def _on_threads(*recipes: str) -> Fires:
+    """For passes that need kernels of certain shapes."""
+    return Fires(prim_recipes=recipes, in_repertoire=False)
+
+
 ON_INTEGERS = Fires(wants=frozenset({Feature.INTEGERS}))
 """For passes that rewrite integer expressions: they are tried on functions that go through small ranges."""
 IN_PLACE_ONLY = Foreign(in_place_only=True)
@@ -64,7 +71,7 @@ ROWS: tuple[PassRow, ...] = (
         Place(at(Phase.BOUND), makes_loops=True),
         # thread variables stand in blocks that are not opaque yet; TVM's tests have check_well_formed=False
         Promise(idempotent=False, well_formed=False),
-        fires=ON_THREADS,
+        fires=_on_threads("thread_reduction"),
     ),
     _row(
         "s_tir.LowerInitBlock",
@@ -104,7 +111,7 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.LowerAutoCopy",
         "src/s_tir/transform/memhammer_lower_auto_copy.cc: annotated copies of GPUs",
         Place(at(Phase.COMPACT)),
-        fires=ON_THREADS,
+        fires=_on_threads("auto_copy"),
     ),
     _row(
         "s_tir.UnifyThreadBinding",
@@ -128,7 +135,7 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.InjectPermutedLayout",
         "src/s_tir/transform/inject_permuted_layout.cc: annotated shared memory of GPUs",
         Place(at(Phase.COMPACT)),
-        fires=ON_THREADS,
+        fires=_on_threads("permuted_layout"),
     ),
     _row(
         "s_tir.AnnotateIrregularLoop",
@@ -307,7 +314,7 @@ ROWS: tuple[PassRow, ...] = (
             at(Phase.SYNCED),
             documented=(Documented("LowerThreadAllreduce: Require the target attribute", LIBRARY, after=_WITH_TARGET),),
         ),
-        fires=ON_THREADS,
+        fires=_on_threads("thread_reduction"),
         foreign=IN_PLACE_ONLY,
     ),
     _row(

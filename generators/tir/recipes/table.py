@@ -8,6 +8,11 @@ from generators.source import Source
 from generators.targets import TargetRow
 from generators.tir.function_draft import Unfit
 from generators.tir.prim_program import PrimProgram
+from generators.tir.recipes import (
+    auto_copies,
+    permuted_layouts,
+    thread_reductions,
+)
 from generators.tir.recipes.recipe import PrimRecipe
 
 TRIES = 4
@@ -24,7 +29,13 @@ def join(recipes: Iterable[PrimRecipe]) -> dict[str, PrimRecipe]:
     return table
 
 
-PRIM_RECIPES: dict[str, PrimRecipe] = join(())
+PRIM_RECIPES: dict[str, PrimRecipe] = join(
+    (
+        *auto_copies.RECIPES,
+        *permuted_layouts.RECIPES,
+        *thread_reductions.RECIPES,
+    )
+)
 
 
 def fitting(names: Iterable[str], target: TargetRow) -> list[PrimRecipe]:
