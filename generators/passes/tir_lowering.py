@@ -27,6 +27,7 @@ def _on_threads(*recipes: str) -> Fires:
 
 ON_INTEGERS = Fires(wants=frozenset({Feature.INTEGERS}))
 """For passes that rewrite integer expressions: they are tried on functions that go through small ranges."""
+FLOAT8_RECIPES = ("float8", "float8_loops")
 IN_PLACE_ONLY = Foreign(in_place_only=True)
 _WITH_TARGET = ("tirx.BindTarget",)
 _PACKED = Documented("This pass must be called after MakePackedAPI", LIBRARY, after=("tirx.MakePackedAPI",))
@@ -172,6 +173,7 @@ ROWS: tuple[PassRow, ...] = (
         Place(at(Phase.FLAT)),
         # what is cast to bfloat16 stays float32 until it is stored in an argument: more precise, and another number
         Promise(meaning=Meaning.APPROXIMATE, lowers_to="bfloat16"),
+        fires=Fires(prim_recipes=("bfloat16", "bfloat16_loops", "bfloat16_thread_reduction")),
     ),
     _row(
         "tirx.NarrowDataType",
@@ -260,9 +262,12 @@ ROWS: tuple[PassRow, ...] = (
     ),
     _row(
         "tirx.FP8ComputeLegalize",
-        "src/tirx/transform/unsupported_dtype_legalize.cc: float8 arithmetic, which no program here has",
+        "src/tirx/transform/unsupported_dtype_legalize.cc: float8 arithmetic in float32 or float16",
         Place(at(Phase.STORAGE)),
-        fires=ON_THREADS,
+        # as with bfloat16 above
+        Promise(meaning=Meaning.APPROXIMATE, lowers_to="float8_e5m2"),
+        fires=Fires(prim_recipes=FLOAT8_RECIPES),
+        sources=("tirx.transform.FP8ComputeLegalize('float16')",),
     ),
     _row(
         "s_tir.VerifyVTCMLimit",
@@ -352,10 +357,10 @@ ROWS: tuple[PassRow, ...] = (
     ),
     _row(
         "tirx.FP8StorageLegalize",
-        "src/tirx/transform/unsupported_dtype_legalize.cc: float8 is stored as uint8, which no program here has",
+        "src/tirx/transform/unsupported_dtype_legalize.cc: float8 is stored as uint8",
         # arithmetic in float8 that is left would become that of unsigned integers; so with bfloat16 below
         Place(at(Phase.PACKED), relies_on="tirx.FP8ComputeLegalize", documented=(_PACKED,)),
-        fires=ON_THREADS,
+        fires=Fires(prim_recipes=FLOAT8_RECIPES),
         foreign=IN_PLACE_ONLY,
     ),
     _row(
@@ -363,6 +368,7 @@ ROWS: tuple[PassRow, ...] = (
         "src/tirx/transform/unsupported_dtype_legalize.cc: bfloat16 is stored as uint16",
         Place(at(Phase.PACKED), gives=Phase.STORED, relies_on="tirx.BF16ComputeLegalize", documented=(_PACKED,)),
         AGAIN,
+        fires=Fires(prim_recipes=("bfloat16", "bfloat16_loops")),
         foreign=IN_PLACE_ONLY,
     ),
     _row(

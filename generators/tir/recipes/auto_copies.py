@@ -82,8 +82,10 @@ class AutoCopyKnobs:
     steps: float = 0.35
     """Tiles are copied and used in every turn of a loop."""
     lead: float = 0.3
-    """The number of the tile is a dim of its own; else it is part of the first index. Few: a region of extent 1 before
-    the others is copied back wrongly, which would hide everything else."""
+    """The number of the tile is a dim of its own; else it is part of the first index."""
+    lead_back: float = 0.1
+    """The same where a tile is copied back. Few: after a dim of extent 1 the pass takes the wrong extents, which would
+    hide everything else."""
     two: float = 0.4
     """Two tiles are used together."""
     back: float = 0.6
@@ -185,12 +187,12 @@ def _grid(draft: FunctionDraft) -> _Grid:
     return _Grid(block, threads, axis(draft, turns))
 
 
-def _global(draft: FunctionDraft, grid: _Grid, shape: tuple[int, ...], values: Range, role: str) -> _Whole:
-    lead = draft.source.flip(KNOBS.lead)
-    dims = (grid.parts, *shape) if lead else (grid.parts * shape[0], *shape[1:])
+def _global(draft: FunctionDraft, grid: _Grid, shape: tuple[int, ...], values: Range, role: str, lead: float) -> _Whole:
+    own = draft.source.flip(lead)
+    dims = (grid.parts, *shape) if own else (grid.parts * shape[0], *shape[1:])
     extents = tuple(draft.extent(n) for n in dims)
     tensor = draft.add_tensor("A" if role == "input" else "T", extents, draft.dtype, values, role=role)
-    return _Whole(tensor, shape, lead)
+    return _Whole(tensor, shape, own)
 
 
 def _shared(draft: FunctionDraft, shape: tuple[int, ...], values: Range, *, merge: bool) -> _Tile:
@@ -206,7 +208,7 @@ def _shared(draft: FunctionDraft, shape: tuple[int, ...], values: Range, *, merg
 
 def _filled(draft: FunctionDraft, grid: _Grid, shape: tuple[int, ...]) -> tuple[_Tile, Stmt]:
     """A tile in shared memory, and the copy that fills it."""
-    given = _global(draft, grid, shape, small_range(draft, draft.dtype), "input")
+    given = _global(draft, grid, shape, small_range(draft, draft.dtype), "input", KNOBS.lead)
     filled = _shared(draft, shape, given.tensor.range, merge=True)
     loops = [axis(draft, n) for n in shape]
     place = [loop.var for loop in loops]
@@ -244,7 +246,7 @@ def _used(
     """The statements that compute from tiles and store the results, and the tiles that these take."""
     source, values = draft.source, Range(0 if draft.dtype.startswith("u") else -8, 8, True)
     if not source.flip(KNOBS.back):
-        output = _global(draft, grid, shape, values, "output")
+        output = _global(draft, grid, shape, values, "output", KNOBS.lead)
         return [_computed(draft, grid, tiles, output.tensor, lambda place: output.at(draft, grid, place))], []
     kept = [t for t in tiles if len(t.tensor.dims) == len(shape)]
     if kept and source.flip(KNOBS.only_copied):
@@ -283,7 +285,7 @@ def _computed(
 
 def _copied_back(draft: FunctionDraft, grid: _Grid, result: _Tile) -> Stmt:
     """A copy of a tile to global memory, in the order of the dims of the tile."""
-    output = _global(draft, grid, result.shape, result.tensor.range, "output")
+    output = _global(draft, grid, result.shape, result.tensor.range, "output", KNOBS.lead_back)
     loops = [axis(draft, dim.value) for dim in result.tensor.dims]
     read = [loop.var for loop in loops]
     place = list(reversed(read)) if result.turned else read

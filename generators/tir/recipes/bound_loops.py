@@ -14,10 +14,11 @@ from tvm import s_tir, tirx
 from generators.ranges import Range
 from generators.source import Source
 from generators.tir.block_loops import BlockBody
-from generators.tir.expressions import Operands, draw_value
+from generators.tir.expressions import Operands
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit
 from generators.tir.functions import finished
 from generators.tir.knobs import DEFAULT, TirKnobs
+from generators.tir.launch import made_of
 from generators.tir.prim_program import PrimProgram
 from generators.tir.terms import Term, held
 from generators.tvm_api import Expr, Node, Stmt, Var
@@ -115,9 +116,9 @@ def conjunction(conditions: Sequence[Expr]) -> Expr:
 
 
 def drawn_value(draft: FunctionDraft, leaves: Sequence[Term], indices: Sequence[Term], dtype: str, values: Range) -> Term:
-    """An expression of the dtype over these values, brought into a range of whole numbers."""
-    operands = Operands(draft, list(leaves), list(indices), lets=False)
-    return held(draw_value(operands, dtype, draft.source.integer(1, 2)), values, 0)
+    """An expression of the dtype that depends on each of these values, brought into a range of whole numbers."""
+    operands = Operands(draft, [], list(indices), lets=False)
+    return held(made_of(operands, dtype, draft.source.integer(1, 2), *leaves), values, 0)
 
 
 def realized(
@@ -142,15 +143,17 @@ def realized(
         reads, writes = s_tir.analysis.get_sblock_read_write_region(bare, seen)
     except ValueError as error:
         raise Unfit("TVM finds no regions") from error
+    own = [t.buffer for t in allocated]
+    reads, writes = ([r for r in found if not any(r.source.same_as(b) for b in own)] for found in (reads, writes))
     draft.read |= {str(r.source.name) for r in reads} - {str(w.source.name) for w in writes}
     block = s_tir.SBlock(
         axes,
-        list(reads),
-        list(writes),
+        reads,
+        writes,
         name,
         body.statement,
         body.init,
-        [t.buffer for t in allocated],
+        own,
         list(body.match_buffers),
         dict(annotations),
     )

@@ -14,14 +14,15 @@ from generators.tir.prim_program import PrimProgram
 class PrimRecipe:
     """`draw` makes a whole function, or raises Unfit where what it drew does not go together.
 
-    threads: the function holds kernels, for targets with threads alone. Rows of passes name their recipes in
-    `Fires.prim_recipes`.
+    threads: the function holds kernels, for targets with threads alone. host: its loops are scheduled, and for a CPU:
+    for targets without threads alone. Rows of passes name their recipes in `Fires.prim_recipes`.
     """
 
     name: str
     draw: Callable[[Source], PrimProgram]
     threads: bool = False
+    host: bool = False
 
     def fits(self, target: TargetRow) -> bool:
         """Whether the target can run the function."""
-        return target.threads or not self.threads
+        return not self.host if target.threads else not self.threads

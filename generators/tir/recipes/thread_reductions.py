@@ -129,7 +129,16 @@ class _Reduced:
 
 def draw_thread_reduction(source: Source) -> PrimProgram:
     """A function of one kernel or two that reduce over threads."""
-    draft = kernel_draft(source, weighted(source, KNOBS.dtypes))
+    return _drawn(source, weighted(source, KNOBS.dtypes))
+
+
+def draw_bfloat16_reduction(source: Source) -> PrimProgram:
+    """The same of bfloat16, whose reducers are legalised too."""
+    return _drawn(source, "bfloat16")
+
+
+def _drawn(source: Source, dtype: str) -> PrimProgram:
+    draft = kernel_draft(source, dtype)
     for _ in range(source.pick((1, 1, 2))):
         draft.statements.append(_kernel(draft))
     return kernel_program(draft)
@@ -445,4 +454,7 @@ def _use(
     return around(draft, loops, block)
 
 
-RECIPES: tuple[PrimRecipe, ...] = (PrimRecipe("thread_reduction", draw_thread_reduction, threads=True),)
+RECIPES: tuple[PrimRecipe, ...] = (
+    PrimRecipe("thread_reduction", draw_thread_reduction, threads=True),
+    PrimRecipe("bfloat16_thread_reduction", draw_bfloat16_reduction, threads=True),
+)
