@@ -13,6 +13,11 @@ EXCLUDED: dict[str, ExcludedPass] = {
             "builds with CUDA and NCCL have",
         ),
         ExcludedPass(
+            "LowerGPUIPCAllocStorage",
+            "looks for the scope ipc_memory, which IPCAllReduceRewrite alone asks for, and leaves calls of a function "
+            "that only builds with CUDA and NCCL have",
+        ),
+        ExcludedPass(
             "MetaScheduleApplyDatabase",
             "its real input is a database of tuning records, not the module; without one it refuses or does nothing",
         ),
@@ -49,6 +54,12 @@ EXCLUDED: dict[str, ExcludedPass] = {
         ExcludedPass("s_tir.InstrumentProfileIntrinsics", "calls a profiler that only Hexagon's run time has"),
     )
 }
+
+QUIET: dict[str, str] = {
+    "s_tir.VerifyVTCMLimit": "a check: it gives back the module that it gets, or refuses it",
+    "tirx.VerifyMemory": "a check: it gives back the module that it gets, or refuses it",
+}
+"""Passes that have a row, and of which no program here shows a change by the structural hash, and why."""
 
 NOT_PASSES: dict[str, str] = {
     "FunctionPass": "the class of passes over one function",

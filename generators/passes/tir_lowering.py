@@ -279,7 +279,7 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.LowerVtcmAlloc",
         "src/s_tir/transform/lower_vtcm_alloc.cc: memory of Hexagon",
         Place(at(Phase.STORAGE)),
-        fires=ON_THREADS,
+        fires=Fires(prim_recipes=("vtcm_buffers",)),
         foreign=IN_PLACE_ONLY,
     ),
     _row(

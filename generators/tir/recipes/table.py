@@ -13,6 +13,7 @@ from generators.tir.recipes import (
     narrow_floats,
     permuted_layouts,
     thread_reductions,
+    vtcm_buffers,
 )
 from generators.tir.recipes.recipe import PrimRecipe
 
@@ -36,6 +37,7 @@ PRIM_RECIPES: dict[str, PrimRecipe] = join(
         *narrow_floats.RECIPES,
         *permuted_layouts.RECIPES,
         *thread_reductions.RECIPES,
+        *vtcm_buffers.RECIPES,
     )
 )
 

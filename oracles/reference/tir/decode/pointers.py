@@ -8,6 +8,7 @@ checks of a packed function's header fold to constants, and pointers to data bec
 from __future__ import annotations
 
 from functools import cache
+from math import prod
 
 from generators import tvm_api
 from oracles.ir.walk import items
@@ -99,6 +100,16 @@ def _byte_offset(state: DecodeState, node: tvm_api.Expr) -> Pointer:
 
 def _workspace(state: DecodeState, node: tvm_api.Expr) -> Pointer:
     return Workspace(constant(state, node.args[2], "workspace of unknown size"))
+
+
+def _shaped(state: DecodeState, node: tvm_api.Expr) -> Pointer:
+    """`nd_mem_alloc_with_scope(scope, rank, shape)`: new memory for as many elements."""
+    what = "memory of unknown size"
+    extents = [constant(state, extent, what) for extent in items(node.args[2].args)]
+    if len(extents) != constant(state, node.args[1], what):
+        raise Trap("type", f"{state.name}: memory of rank {node.args[1]} with {len(extents)} extents")
+    bits = dtype_of(node.ty.element_type, None).bits
+    return Workspace(prod(extents) * max(bits, 8) // 8)
 
 
 def _alloca(state: DecodeState, node: tvm_api.Expr) -> Pointer:
@@ -242,6 +253,7 @@ RULES = Rules(
         "handle_add_byte_offset": _byte_offset,
         "tvm_struct_get": _pointer_field,
         "TVMBackendAllocWorkspace": _workspace,
+        "nd_mem_alloc_with_scope": _shaped,
         "tvm_stack_alloca": _alloca,
     },
 )
