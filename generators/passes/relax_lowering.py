@@ -187,6 +187,12 @@ MEMORY_ROWS = (
         fires=Fires(recipes=("symbolic_shapes",)),
     ),
     PassRow(
+        "LowerGPUIPCAllocStorage",
+        ("relax.transform.LowerGPUIPCAllocStorage()",),
+        "python/tvm/relax/transform/lower_gpu_ipc_alloc_storage.py: leaves all but the scope ipc_memory alone",
+        Place(span(Phase.LOWERED, Phase.ALLOCATED)),
+    ),
+    PassRow(
         "KillAfterLastUse",
         ("relax.transform.KillAfterLastUse()",),
         "src/relax/transform/kill_after_last_use.cc; #17340, #20200 on a second application",

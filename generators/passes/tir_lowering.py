@@ -112,7 +112,7 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.LowerAutoCopy",
         "src/s_tir/transform/memhammer_lower_auto_copy.cc: annotated copies of GPUs",
         Place(at(Phase.COMPACT)),
-        fires=_on_threads("auto_copy"),
+        fires=_on_threads("auto_copy", "auto_copy", "fragment_copies", "mma_copies"),
     ),
     _row(
         "s_tir.UnifyThreadBinding",
@@ -153,7 +153,7 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.TransformMmaBufferLayout",
         "src/s_tir/transform/transform_mma_buffer_layout.cc: fragments of tensor cores",
         Place(at(Phase.COMPACT)),
-        fires=ON_THREADS,
+        fires=_on_threads("mma_parts", "mma_copies"),
     ),
     _row(
         "s_tir.LowerOpaqueBlock",
@@ -310,7 +310,7 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.InferFragment",
         "src/s_tir/transform/infer_fragment.cc: fragments of tensor cores",
         Place(at(Phase.SYNCED)),
-        fires=ON_THREADS,
+        fires=_on_threads("fragments"),
     ),
     _row(
         "s_tir.LowerThreadAllreduce",

@@ -10,6 +10,7 @@ from generators.tir.function_draft import Unfit
 from generators.tir.prim_program import PrimProgram
 from generators.tir.recipes import (
     auto_copies,
+    fragments,
     narrow_floats,
     permuted_layouts,
     thread_reductions,
@@ -34,6 +35,7 @@ def join(recipes: Iterable[PrimRecipe]) -> dict[str, PrimRecipe]:
 PRIM_RECIPES: dict[str, PrimRecipe] = join(
     (
         *auto_copies.RECIPES,
+        *fragments.RECIPES,
         *narrow_floats.RECIPES,
         *permuted_layouts.RECIPES,
         *thread_reductions.RECIPES,

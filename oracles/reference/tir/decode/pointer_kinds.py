@@ -54,6 +54,14 @@ class BufferAddress:
     buffer: Buffer
 
 
+@dataclass(frozen=True, slots=True)
+class ElementAddress:
+    """The address of a buffer's element: `offset` elements after the first one, in memory."""
+
+    buffer: Buffer
+    offset: Expr
+
+
 @dataclass(slots=True)
 class Workspace:
     """Memory of `size` bytes from TVMBackendAllocWorkspace; the first declaration in it gives its type."""
@@ -84,6 +92,8 @@ class StackElement:
     element: int
 
 
-Pointer: TypeAlias = Arguments | TensorHandle | Extents | Null | BufferAddress | Workspace | Stack | StackElement
+Pointer: TypeAlias = (
+    Arguments | TensorHandle | Extents | Null | BufferAddress | ElementAddress | Workspace | Stack | StackElement
+)
 
 NULL = Null()

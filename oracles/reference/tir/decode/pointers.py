@@ -41,6 +41,7 @@ from oracles.reference.tir.decode.pointer_kinds import (
     NULL,
     Arguments,
     BufferAddress,
+    ElementAddress,
     Extents,
     Null,
     PackedArgument,
@@ -78,9 +79,23 @@ def _address_of(state: DecodeState, node: tvm_api.Expr) -> Pointer:
     if stack is None and all(isinstance(index, Const) and index.value == 0 for index in indices):
         return data_of(state, load.source)
     index = indices[0] if len(indices) == 1 else None
+    if stack is None and index is not None and load.source.__chandle__() in state.buffers:
+        return moved_by(data_of(state, load.source), index)
     if stack is None or not isinstance(index, Const):
         raise Unsupported("tirx.address_of")
     return StackElement(stack, int(index.value))
+
+
+def _access_pointer(state: DecodeState, node: tvm_api.Expr) -> Pointer:
+    """`tvm_access_ptr(type, data, offset, extent, mask)`: the address of an element."""
+    return moved_by(pointer(state, node.args[1]), expression(state, node.args[2]))
+
+
+def moved_by(base: Pointer, offset: Expr) -> Pointer:
+    """The address so many elements on."""
+    if isinstance(base, BufferAddress):
+        return base if isinstance(offset, Const) and offset.value == 0 else ElementAddress(base.buffer, offset)
+    raise Unsupported("address of an element")
 
 
 def _chosen(state: DecodeState, node: tvm_api.Expr) -> Pointer:
@@ -249,6 +264,7 @@ RULES = Rules(
         "buffer_data": _buffer_data,
         "reinterpret": _reinterpreted,
         "address_of": _address_of,
+        "tvm_access_ptr": _access_pointer,
         "if_then_else": _chosen,
         "handle_add_byte_offset": _byte_offset,
         "tvm_struct_get": _pointer_field,

@@ -13,6 +13,7 @@ from oracles.reference.tir.decode import (
     blocks,
     buffers,
     expressions,
+    fragments,
     functions,
     lanes,
     loops,
@@ -34,6 +35,7 @@ _FAMILIES = (
     lanes,
     pointers,
     packed,
+    fragments,
     functions,
     threads,
 )
