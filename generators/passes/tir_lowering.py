@@ -153,7 +153,9 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.TransformMmaBufferLayout",
         "src/s_tir/transform/transform_mma_buffer_layout.cc: fragments of tensor cores",
         Place(at(Phase.COMPACT)),
-        fires=_on_threads("mma_parts", "mma_copies"),
+        # the map of the accumulators is a function that tvm.s_tir.tensor_intrin.cuda registers: its import takes 40 s
+        Promise(idempotent=False, refuses=r"index_map_func\.has_value\(\)"),
+        fires=_on_threads("mma_registers"),
     ),
     _row(
         "s_tir.LowerOpaqueBlock",

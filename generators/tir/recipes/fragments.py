@@ -325,64 +325,70 @@ def _result(
 
 def draw_mma_copies(source: Source) -> PrimProgram:
     """Accumulators of m16n8k8 that each thread fills its part of, copied to global memory as a whole."""
-    return _accumulators(source, copied=True)
-
-
-def draw_mma_parts(source: Source) -> PrimProgram:
-    """Accumulators of m16n8k8 of which each thread fills and reads its part."""
-    return _accumulators(source, copied=False)
-
-
-def _accumulators(source: Source, *, copied: bool) -> PrimProgram:
     draft = kernel_draft(source, source.pick(("float32", "float32", "float16")))
     draft.index_dtype = "int32"
     rows, columns = weighted(source, KNOBS.side) * 16, source.pick((8, 16, 24))
     lanes = axis(draft, _LANES, "threadIdx.x")
     block = axis(draft, source.pick((1, 2)), "blockIdx.x")
     warps = _Warps(block, axis(draft, weighted(source, KNOBS.warps), "threadIdx.y"), (lanes,))
-    parts = block.count * warps.warp.count
-    given = add_input(draft, (parts * rows, columns), draft.dtype, Range(-4, 4, True))
+    given = add_input(draft, (block.count * warps.warp.count * rows, columns), draft.dtype, Range(-4, 4, True))
     held_by_warp = tile(draft, (rows, columns), draft.dtype, Range(-8, 8, True), "m16n8k8.matrixC")
-    owned = [held_by_warp]
-    first = _scaled(draft, warps.part(draft), rows)
-    steps = [_own_parts(draft, lanes, first, given, held_by_warp, filled=True)]
+    owned, first = [held_by_warp], _scaled(draft, warps.part(draft), rows)
+    steps = [_own_parts(draft, lanes, first, given, held_by_warp, again=False)]
     if source.flip():
-        steps.append(_own_parts(draft, lanes, first, given, held_by_warp, filled=True, again=True))
-    if copied:
-        steps += _result(draft, warps, held_by_warp, owned, "m16n8k8.matrixC")
-    else:
-        dims = tuple(draft.extent(n) for n in (parts * rows, columns))
-        target = draft.add_tensor("T", dims, draft.dtype, Range(-16, 16, True), role="output")
-        steps.append(_own_parts(draft, lanes, first, target, held_by_warp, filled=False))
+        steps.append(_own_parts(draft, lanes, first, given, held_by_warp, again=True))
+    steps += _result(draft, warps, held_by_warp, owned, "m16n8k8.matrixC")
     draft.features.add("mma_accumulators")
     inside = realized(draft, draft.new_name("tiles"), BlockBody(sequence(*steps)), allocated=owned, known=owned)
     draft.statements.append(warps.around(draft, inside))
     return kernel_program(draft)
 
 
+def draw_mma_registers(source: Source) -> PrimProgram:
+    """A kernel with fragments of the factors of m16n8k8, which instructions take by address: they hold nothing here."""
+    draft = kernel_draft(source, source.pick(("float32", "int32")))
+    shapes = {"A": (32, 8), "B": (8, 32)}
+    names = source.pick((("A",), ("B",), ("A", "B"), ("B", "A", "A")))
+    count = source.pick((32, 40, 7))
+    given = add_input(draft, (count,), draft.dtype, Range(-4, 4, True))
+    target = draft.add_tensor("T", given.dims, draft.dtype, Range(-8, 8, True), role="output")
+    owned = []
+    for name in names:
+        shape = [extent * weighted(source, KNOBS.side) for extent in shapes[name]]
+        owned.append(tile(draft, shape, "float16", Range(-1, 1, True), f"m16n8k8.matrix{name}"))
+    block, lanes = axis(draft, 2, "blockIdx.x"), axis(draft, _LANES, "threadIdx.x")
+    at = tirx.Add(_scaled(draft, block.var, _LANES), lanes.var)
+    value = drawn_value(draft, [load(given, [at])], [term(draft, lanes)], draft.dtype, target.range)
+    stored = tirx.IfThenElse(
+        tirx.LT(at, draft.number(count)), tirx.BufferStore(target.buffer, value.expr, [at]), None
+    )
+    steps = [*(_touched(draft, t) for t in owned), realized(draft, draft.new_name("use"), BlockBody(stored))]
+    draft.features.add("mma_registers")
+    inside = realized(draft, draft.new_name("tiles"), BlockBody(sequence(*steps)), allocated=owned, known=owned)
+    draft.statements.append(around(draft, [block, lanes], inside))
+    return kernel_program(draft)
+
+
+def _touched(draft: FunctionDraft, fragment: DraftTensor) -> Stmt:
+    """An access by address of all of a fragment, as an instruction makes it, which changes nothing: without one the
+    buffer shrinks to a thread's part before the pass sees it."""
+    whole = [_whole(draft, fragment)]
+    return _opaque(draft.new_name("touch"), tirx.Evaluate(fragment.buffer.access_ptr("rw")), whole, whole)
+
+
 def _own_parts(
-    draft: FunctionDraft,
-    lanes: LoopAxis,
-    first: Expr,
-    other: DraftTensor,
-    fragment: DraftTensor,
-    *,
-    filled: bool,
-    again: bool = False,
+    draft: FunctionDraft, lanes: LoopAxis, first: Expr, given: DraftTensor, fragment: DraftTensor, *, again: bool
 ) -> Stmt:
-    """Each thread goes through its elements of all 8 by 8 blocks: two next to each other of one row (PTX ISA, "Matrix
-    Fragments for mma.m16n8k8")."""
+    """Each thread stores to its elements of all 8 by 8 blocks: two next to each other of one row (PTX ISA, "Matrix
+    Fragments for mma.m16n8k8"). again: what they hold is part of the value."""
     rows, columns = (dim.value // 8 for dim in fragment.dims)
     i, j, pair = axis(draft, rows), axis(draft, columns), axis(draft, 2)
     row = tirx.Add(_scaled(draft, i.var, 8), tirx.FloorDiv(lanes.var, draft.number(4)))
     two = tirx.Mul(tirx.FloorMod(lanes.var, draft.number(4)), draft.number(2))
     column = tirx.Add(tirx.Add(_scaled(draft, j.var, 8), two), pair.var)
-    there = [tirx.Add(first, row), column]
-    leaves = [load(other, there)] if filled else []
-    leaves += [load(fragment, [row, column])] if again or not filled else []
-    target, at = (fragment, [row, column]) if filled else (other, there)
-    value = drawn_value(draft, leaves, [term(draft, j)], target.dtype, target.range)
-    body = around(draft, [i, j, pair], tirx.BufferStore(target.buffer, value.expr, at))
+    leaves = [load(given, [tirx.Add(first, row), column]), *([load(fragment, [row, column])] if again else [])]
+    value = drawn_value(draft, leaves, [term(draft, j)], fragment.dtype, fragment.range)
+    body = around(draft, [i, j, pair], tirx.BufferStore(fragment.buffer, value.expr, [row, column]))
     return realized(draft, draft.new_name("part"), BlockBody(body), known=[fragment])
 
 
@@ -390,5 +396,5 @@ RECIPES: tuple[PrimRecipe, ...] = (
     PrimRecipe("fragments", draw_fragments, threads=True),
     PrimRecipe("fragment_copies", draw_fragment_copies, threads=True),
     PrimRecipe("mma_copies", draw_mma_copies, threads=True),
-    PrimRecipe("mma_parts", draw_mma_parts, threads=True),
+    PrimRecipe("mma_registers", draw_mma_registers, threads=True),
 )
