@@ -1,4 +1,4 @@
-"""What the shapes of kernels are made of: drafts without inputs, loops bound to threads, and blocks with annotations."""
+"""What the shapes of kernels are made of: drafts without inputs, loops bound to threads, blocks with annotations."""
 
 from __future__ import annotations
 
@@ -115,7 +115,9 @@ def conjunction(conditions: Sequence[Expr]) -> Expr:
     return joined
 
 
-def drawn_value(draft: FunctionDraft, leaves: Sequence[Term], indices: Sequence[Term], dtype: str, values: Range) -> Term:
+def drawn_value(
+    draft: FunctionDraft, leaves: Sequence[Term], indices: Sequence[Term], dtype: str, values: Range
+) -> Term:
     """An expression of the dtype that depends on each of these values, brought into a range of whole numbers."""
     operands = Operands(draft, [], list(indices), lets=False)
     return held(made_of(operands, dtype, draft.source.integer(1, 2), *leaves), values, 0)
@@ -161,7 +163,9 @@ def realized(
     return s_tir.SBlockRealize([value for _, value in iters], where, block)
 
 
-def tile(draft: FunctionDraft, shape: Sequence[int], dtype: str, values: Range, scope: str, **layout: Any) -> DraftTensor:
+def tile(
+    draft: FunctionDraft, shape: Sequence[int], dtype: str, values: Range, scope: str, **layout: Any
+) -> DraftTensor:
     """A buffer that a block allocates: no tensor of the root block."""
     dims: tuple[Extent, ...] = tuple(draft.extent(n) for n in shape)
     made = draft.add_tensor("S", dims, dtype, values, role="alloc", scope=scope, **layout)
@@ -171,9 +175,7 @@ def tile(draft: FunctionDraft, shape: Sequence[int], dtype: str, values: Range, 
 
 def region(draft: FunctionDraft, tensor: DraftTensor, starts: Sequence[Expr], shape: Sequence[int]) -> Node:
     """A part of a tensor."""
-    ranges = [
-        tvm.ir.Range.from_min_extent(start, draft.number(n)) for start, n in zip(starts, shape, strict=True)
-    ]
+    ranges = [tvm.ir.Range.from_min_extent(start, draft.number(n)) for start, n in zip(starts, shape, strict=True)]
     return tirx.BufferRegion(tensor.buffer, ranges)
 
 

@@ -2,8 +2,8 @@
 
 What InferFragment reads, LowerAutoCopy turns into loads and stores of fragments
 (src/s_tir/transform/memhammer_tensorcore_rewrite.cc), and TransformMmaBufferLayout gives each thread its part of. Each
-warp computes a tile of the result. Sizes are those of one instruction for all types, 16 by 16 by 16, and 8 by 8 blocks of
-m16n8k8 accumulators.
+warp computes a tile of the result. Sizes are those of one instruction for all types, 16 by 16 by 16, and 8 by 8 blocks
+of m16n8k8 accumulators.
 """
 
 from __future__ import annotations
@@ -107,7 +107,10 @@ def draw_fragments(source: Source) -> PrimProgram:
     draft = kernel_draft(source, factors)
     draft.index_dtype = "int32"
     tiles = _Tiles(*(weighted(source, sides) for sides in (KNOBS.side, KNOBS.side, KNOBS.inner)))
-    block, warp = axis(draft, source.pick((1, 2)), "blockIdx.x"), axis(draft, weighted(source, KNOBS.warps), "threadIdx.y")
+    block, warp = (
+        axis(draft, source.pick((1, 2)), "blockIdx.x"),
+        axis(draft, weighted(source, KNOBS.warps), "threadIdx.y"),
+    )
     lanes = axis(draft, _LANES, "threadIdx.x")
     rows, columns, inner = tiles.m * SIDE, tiles.n * SIDE, tiles.k * SIDE
     parts, values = block.count * warp.count, Range(-2, 2, True)
@@ -177,7 +180,9 @@ def _products(
     value = constant(start, c.dtype).expr
     filled = tirx.tvm_fill_fragment(c.buffer.data, SIDE, SIDE, SIDE, number, value)
     left = tirx.Add(_scaled(draft, i.var, tiles.k), k.var)
-    right = tirx.Add(*((_scaled(draft, j.var, tiles.k), k.var) if by_columns else (_scaled(draft, k.var, tiles.n), j.var)))
+    right = tirx.Add(
+        *((_scaled(draft, j.var, tiles.k), k.var) if by_columns else (_scaled(draft, k.var, tiles.n), j.var))
+    )
     added = tirx.tvm_mma_sync(c.buffer.data, number, a.buffer.data, left, b.buffer.data, right, c.buffer.data, number)
     one, two = axis(draft, tiles.m), axis(draft, tiles.n)
     begun = tirx.tvm_fill_fragment(
@@ -197,9 +202,7 @@ def _stores(draft: FunctionDraft, tiles: _Tiles, c: DraftTensor, target: DraftTe
         "w", offset=tirx.Add(_scaled(draft, row, stride), _scaled(draft, j.var, SIDE)), extent=stride * SIDE
     )
     number = tirx.Add(_scaled(draft, i.var, tiles.n), j.var)
-    call = tirx.tvm_store_matrix_sync(
-        c.buffer.data, SIDE, SIDE, SIDE, number, where, draft.number(stride), "row_major"
-    )
+    call = tirx.tvm_store_matrix_sync(c.buffer.data, SIDE, SIDE, SIDE, number, where, draft.number(stride), "row_major")
     return [around(draft, [i, j], tirx.Evaluate(call))]
 
 
@@ -298,9 +301,7 @@ def _is_zero(value: Expr) -> bool:
     return isinstance(value, tirx.IntImm) and int(value) == 0
 
 
-def _result(
-    draft: FunctionDraft, warps: _Warps, c: DraftTensor, owned: list[DraftTensor], scope: str
-) -> list[Stmt]:
+def _result(draft: FunctionDraft, warps: _Warps, c: DraftTensor, owned: list[DraftTensor], scope: str) -> list[Stmt]:
     """The copies of accumulators to global memory, maybe by way of shared memory."""
     source, (rows, columns) = draft.source, [dim.value for dim in c.dims]
     parts = warps.block.count * warps.warp.count
@@ -359,9 +360,7 @@ def draw_mma_registers(source: Source) -> PrimProgram:
     block, lanes = axis(draft, 2, "blockIdx.x"), axis(draft, _LANES, "threadIdx.x")
     at = tirx.Add(_scaled(draft, block.var, _LANES), lanes.var)
     value = drawn_value(draft, [load(given, [at])], [term(draft, lanes)], draft.dtype, target.range)
-    stored = tirx.IfThenElse(
-        tirx.LT(at, draft.number(count)), tirx.BufferStore(target.buffer, value.expr, [at]), None
-    )
+    stored = tirx.IfThenElse(tirx.LT(at, draft.number(count)), tirx.BufferStore(target.buffer, value.expr, [at]), None)
     steps = [*(_touched(draft, t) for t in owned), realized(draft, draft.new_name("use"), BlockBody(stored))]
     draft.features.add("mma_registers")
     inside = realized(draft, draft.new_name("tiles"), BlockBody(sequence(*steps)), allocated=owned, known=owned)

@@ -1,8 +1,7 @@
 """Arithmetic, loads and stores of floats of 8 and 16 bits, for the passes that legalise these types.
 
 Values are whole or halves and so small that no operation rounds. Most tensors keep away from zero: TVM's conversion to
-more exponent bits takes zero and subnormal numbers for normal ones (src/tirx/transform/dtype_conversion.cc), which would
-hide everything else.
+more exponent bits takes zero and subnormal numbers for normal ones (src/tirx/transform/dtype_conversion.cc).
 """
 
 from __future__ import annotations

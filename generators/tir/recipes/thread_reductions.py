@@ -31,7 +31,6 @@ from generators.tir.recipes.bound_loops import (
     realized,
     row_major,
     small_range,
-    term,
 )
 from generators.tir.recipes.recipe import PrimRecipe
 from generators.tir.site import sequence
@@ -276,9 +275,7 @@ _SIMPLE: dict[str, Callable[[Expr, Expr], Expr]] = {
 }
 
 
-def _reduced(
-    draft: FunctionDraft, rows: _Rows, row: Term | None, at: Term, element: Term, length: int
-) -> _Reduced:
+def _reduced(draft: FunctionDraft, rows: _Rows, row: Term | None, at: Term, element: Term, length: int) -> _Reduced:
     where, scope = ([] if row is None else [row.expr]), _scope(draft, rows)
     if draft.source.flip(KNOBS.tuples):
         if draft.source.flip(0.25) or element.dtype in ("float16", "bfloat16"):
@@ -291,9 +288,7 @@ def _reduced(
     init, values = _identity(kind, element, length)
     result = _result(draft, rows, element.dtype, values, scope)
     update = _SIMPLE[kind](load(result, where).expr, element.expr)
-    body = BlockBody(
-        tirx.BufferStore(result.buffer, update, where), tirx.BufferStore(result.buffer, init, where)
-    )
+    body = BlockBody(tirx.BufferStore(result.buffer, update, where), tirx.BufferStore(result.buffer, init, where))
     return _Reduced((result,), body)
 
 
@@ -310,9 +305,7 @@ def _identity(kind: str, element: Term, length: int) -> tuple[Expr, Range]:
             return tirx.max_value(element.dtype), element.range
 
 
-def _two_sums(
-    draft: FunctionDraft, rows: _Rows, where: list[Expr], element: Term, length: int, scope: str
-) -> _Reduced:
+def _two_sums(draft: FunctionDraft, rows: _Rows, where: list[Expr], element: Term, length: int, scope: str) -> _Reduced:
     """The sum of the elements, and that of their squares or of their signs changed."""
     element = bounded(element, Range(-2, 2, True))
     square = draft.source.flip() and element.dtype != "bfloat16"
@@ -419,9 +412,7 @@ def _where(rows: _Rows) -> Expr:
     return conjunction(rows.conditions)
 
 
-def _use(
-    draft: FunctionDraft, rows: _Rows, given: DraftTensor, length: int, made: Sequence[DraftTensor]
-) -> Stmt:
+def _use(draft: FunctionDraft, rows: _Rows, given: DraftTensor, length: int, made: Sequence[DraftTensor]) -> Stmt:
     """A block that reads the results: one value for each element, by threads, or one for the row, by none."""
     values = Range(0 if draft.dtype.startswith("u") else -8, 8, True)
     conditions = list(rows.conditions)

@@ -1,7 +1,7 @@
 """Buffers in Hexagon's tightly coupled memory: what LowerVtcmAlloc rewrites, on any target.
 
-The pass and the scope are in the pipeline of every target (src/s_tir/transform/lower_vtcm_alloc.cc); no run time here has
-such memory, so that the result is interpreted and not run.
+The pass is in the pipeline of every target (src/s_tir/transform/lower_vtcm_alloc.cc); no run time here
+has such memory, so that the result is interpreted and not run.
 """
 
 from __future__ import annotations
