@@ -7,7 +7,7 @@ last one in them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -33,8 +33,9 @@ from generators.tir.recipes.bound_loops import (
     small_range,
 )
 from generators.tir.recipes.recipe import PrimRecipe
+from generators.tir.recipes.thread_reducers import Results, draw_reducer
 from generators.tir.site import sequence
-from generators.tir.terms import Term, bounded, cast, constant
+from generators.tir.terms import Term, constant
 from generators.tvm_api import Expr, Node, Stmt
 
 
@@ -68,10 +69,6 @@ class ThreadReductionKnobs:
     """The block has an axis for each loop; else one for all."""
     partial: float = 0.2
     """Each thread reduces its elements in a block of its own first."""
-    tuples: float = 0.4
-    """Two values are reduced together."""
-    reordered: float = 0.5
-    """The stores of such a pair are not in the order of the reducer."""
     second: float = 0.35
     """Another reduction in the same blocks reads the first one's result."""
     used: float = 0.6
@@ -116,14 +113,6 @@ class _Turns:
     position: Expr
     length: int
     whole: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Reduced:
-    """The tensors that a reduction writes, its body and its init."""
-
-    tensors: tuple[DraftTensor, ...]
-    body: BlockBody
 
 
 def draw_thread_reduction(source: Source) -> PrimProgram:
@@ -205,7 +194,8 @@ def _reduction(
         return _by_parts(draft, rows, turns, given)
     iters, row, at = _axes(draft, rows, turns)
     element = _element(draft, given, row, at, before, length)
-    reduced = _reduced(draft, rows, row, at, element, length)
+    where, scope = ([] if row is None else [row.expr]), _scope(draft, rows)
+    reduced = draw_reducer(draft, Results(rows.shape, where, scope), at, element, length)
     conditions = [*rows.conditions, *([] if turns.whole else [tirx.LT(turns.position, draft.number(length))])]
     if len(conditions) == 2 and draft.source.flip():
         conditions.reverse()
@@ -254,111 +244,10 @@ def _element(
     return drawn_value(draft, leaves, places, draft.dtype, Range(-4, 4, True))
 
 
-def _result(draft: FunctionDraft, rows: _Rows, dtype: str, values: Range, scope: str) -> DraftTensor:
-    dims = tuple(draft.extent(n) for n in rows.shape)
-    if scope == "global":
-        return draft.add_tensor("R", dims, dtype, values, role="output")
-    return draft.add_tensor("R", dims, dtype, values, role="local", scope=scope)
-
-
 def _scope(draft: FunctionDraft, rows: _Rows) -> str:
     scope = "global" if rows.row is None else weighted(draft.source, KNOBS.scopes)
     draft.features.add(f"result_{scope}")
     return scope
-
-
-_SIMPLE: dict[str, Callable[[Expr, Expr], Expr]] = {
-    "sum": tirx.Add,
-    "product": tirx.Mul,
-    "max": tirx.Max,
-    "min": tirx.Min,
-}
-
-
-def _reduced(draft: FunctionDraft, rows: _Rows, row: Term | None, at: Term, element: Term, length: int) -> _Reduced:
-    where, scope = ([] if row is None else [row.expr]), _scope(draft, rows)
-    if draft.source.flip(KNOBS.tuples):
-        if draft.source.flip(0.25) or element.dtype in ("float16", "bfloat16"):
-            return _two_sums(draft, rows, where, element, length, scope)
-        return _extreme(draft, rows, where, at, element, length, scope)
-    kind = draft.source.pick(("sum", "sum", "max", "min", "product"))
-    draft.features.add(f"thread_{kind}")
-    if kind == "product":
-        element = bounded(element, Range(-1, 1, True))
-    init, values = _identity(kind, element, length)
-    result = _result(draft, rows, element.dtype, values, scope)
-    update = _SIMPLE[kind](load(result, where).expr, element.expr)
-    body = BlockBody(tirx.BufferStore(result.buffer, update, where), tirx.BufferStore(result.buffer, init, where))
-    return _Reduced((result,), body)
-
-
-def _identity(kind: str, element: Term, length: int) -> tuple[Expr, Range]:
-    """What a reduction starts from, and the range of its result."""
-    match kind:
-        case "sum":
-            return constant(0, element.dtype).expr, element.range.summed(length)
-        case "product":
-            return constant(1, element.dtype).expr, Range(-1, 1, True)
-        case "max":
-            return tirx.min_value(element.dtype), element.range
-        case _:
-            return tirx.max_value(element.dtype), element.range
-
-
-def _two_sums(draft: FunctionDraft, rows: _Rows, where: list[Expr], element: Term, length: int, scope: str) -> _Reduced:
-    """The sum of the elements, and that of their squares or of their signs changed."""
-    element = bounded(element, Range(-2, 2, True))
-    square = draft.source.flip() and element.dtype != "bfloat16"
-    other = tirx.Mul(element.expr, element.expr) if square else tirx.Sub(constant(1, element.dtype).expr, element.expr)
-    values = Range(0, 4, True) if square else Range(-1, 3, True)
-    terms = (element, Term(other, element.dtype, values))
-    results = [_result(draft, rows, t.dtype, t.range.summed(length), scope) for t in terms]
-    updates = [tirx.Add(load(r, where).expr, t.expr) for r, t in zip(results, terms, strict=True)]
-    draft.features.add("thread_two_sums")
-    return _pair(draft, results, updates, [constant(0, t.dtype).expr for t in terms], where)
-
-
-def _extreme(
-    draft: FunctionDraft, rows: _Rows, where: list[Expr], at: Term, element: Term, length: int, scope: str
-) -> _Reduced:
-    """The greatest or least element and where it is, in both forms that TVM knows: of equal elements the second one
-    takes the first; for the other, elements are made distinct, since which one is found depends on the order."""
-    source, dtype = draft.source, element.dtype
-    largest, ordered = source.flip(), source.flip()
-    if not ordered:
-        position = cast(at, dtype).expr
-        spread = tirx.Add(tirx.Mul(element.expr, constant(length, dtype).expr), position)
-        element = Term(spread, dtype, element.range.scaled(length) + Range(0, length, True))
-    kept = draft.index_dtype if source.flip() else "int32"
-    place = cast(Term(at.expr, draft.index_dtype, at.range), kept).expr
-    found = _result(draft, rows, kept, Range(-1, length - 1, True), scope)
-    best = _result(draft, rows, dtype, element.range, scope)
-    old_place, old = load(found, where).expr, load(best, where).expr
-    if ordered:
-        beyond = tirx.GT if largest else tirx.LT
-        first = tirx.And(tirx.EQ(old, element.expr), tirx.LT(old_place, place))
-        keep, keeps = tirx.Or(beyond(old, element.expr), first), beyond(old, element.expr)
-    else:
-        keep = keeps = (tirx.GE if largest else tirx.LE)(old, element.expr)
-    updates = [tirx.Select(keep, old_place, place), tirx.Select(keeps, old, element.expr)]
-    extreme = tirx.min_value(dtype) if largest else tirx.max_value(dtype)
-    draft.features.add("thread_argmax" if largest else "thread_argmin")
-    return _pair(draft, [found, best], updates, [tirx.IntImm(kept, -1), extreme], where)
-
-
-def _pair(
-    draft: FunctionDraft, results: list[DraftTensor], updates: list[Expr], inits: list[Expr], where: list[Expr]
-) -> _Reduced:
-    """Two values that are reduced together; stores in any order."""
-    names = [tirx.Var(draft.new_name("x"), r.dtype) for r in results]
-    binds = [tirx.Bind(name, value) for name, value in zip(names, updates, strict=True)]
-    stores = [tirx.BufferStore(r.buffer, name, where) for r, name in zip(results, names, strict=True)]
-    firsts = [tirx.BufferStore(r.buffer, value, where) for r, value in zip(results, inits, strict=True)]
-    for order in (stores, firsts):
-        if draft.source.flip(KNOBS.reordered):
-            order.reverse()
-            draft.features.add("reordered_pair")
-    return _Reduced(tuple(results), BlockBody(tirx.SeqStmt([*binds, *stores]), tirx.SeqStmt(firsts)))
 
 
 def _by_parts(
@@ -395,7 +284,8 @@ def _by_parts(
         predicate=conjunction(inside),
     )
     (one, t), (two, row) = axes((thread.count, REDUCE), (rows.count, SPATIAL))
-    result = _result(draft, rows, given.dtype, given.range.summed(count).including(0), _scope(draft, rows))
+    results = Results(rows.shape, [row.expr], _scope(draft, rows))
+    result = results.new(draft, given.dtype, given.range.summed(count).including(0))
     update = tirx.Add(load(result, [row.expr]).expr, load(part, [t.expr, row.expr]).expr)
     body = BlockBody(
         tirx.BufferStore(result.buffer, update, [row.expr]),
