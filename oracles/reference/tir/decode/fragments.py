@@ -15,7 +15,7 @@ from generators import tvm_api
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.constants import fold
 from oracles.reference.tir.decode.buffers import strides_of
-from oracles.reference.tir.decode.dispatch import constant, expression, pointer
+from oracles.reference.tir.decode.dispatch import constant, expression, pointer, statement
 from oracles.reference.tir.decode.pointer_kinds import BufferAddress, ElementAddress, Pointer
 from oracles.reference.tir.decode.state import DecodeState, Rules
 from oracles.reference.tir.decode.variables import new_var
@@ -112,6 +112,26 @@ def _memory(state: DecodeState, where: Pointer, offset: Expr) -> Place:
     return buffer, (*indices, offset)
 
 
+def _noted(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
+    """An attribute that says of a fragment what code generators declare it with: InferFragment reads it from uses."""
+    body = statement(state, node.body)
+    found = state.buffers.get(node.node.__chandle__())
+    if found is None:
+        raise Trap("undefined-variable", f"{state.name}: a note of {node.node.name}")
+    state.said[found[0].slot, str(node.attr_key)] = str(node.value.value)
+    return body
+
+
+def _as_said(state: DecodeState, buffer: Buffer, sizes: tuple[int, int, int], layout: str) -> None:
+    """Traps where a fragment is used in another way than its attributes say."""
+    uses = {"fragment_shape": ", ".join(map(str, sizes))}
+    if buffer.scope != _C:
+        uses["fragment_layout"] = layout
+    for key, used in uses.items():
+        if state.said.get((buffer.slot, key), used) != used:
+            raise Trap("type", f"{state.name}: {buffer.name} has another {key} than {used}")
+
+
 def _between(state: DecodeState, call: tvm_api.Expr) -> tuple[_Fragment, Callable[[Expr, Expr], Place]]:
     """The fragment of a load or a store, and the element in memory of a row and a column of its block."""
     by_columns = str(call.args[7].value) == "col_major"
@@ -119,6 +139,7 @@ def _between(state: DecodeState, call: tvm_api.Expr) -> tuple[_Fragment, Callabl
     if isinstance(buffer, BufferAddress):
         state.transposed[buffer.buffer.slot] = by_columns
     fragment = _Fragment(state, call.args[0], _sizes(state, call), _index(state, call.args[4]))
+    _as_said(state, fragment.buffer, _sizes(state, call), str(call.args[7].value))
     where, stride = pointer(state, call.args[5]), _index(state, call.args[6])
     return fragment, lambda i, j: _memory(state, where, _plus(fold("mul", i, stride, INT32), j))
 
@@ -187,10 +208,11 @@ def _multiply(state: DecodeState, call: tvm_api.Expr) -> Stmt:
 
 
 RULES = Rules(
+    attributes=dict.fromkeys(("fragment_shape", "fragment_layout"), _noted),
     effects={
         "tvm_load_matrix_sync": _load_matrix,
         "tvm_store_matrix_sync": _store_matrix,
         "tvm_fill_fragment": _fill,
         "tvm_mma_sync": _multiply,
-    }
+    },
 )

@@ -52,6 +52,8 @@ class DecodeState:
     """Elements from one index to the next in each dimension, of the buffers with gaps, by slot."""
     transposed: dict[int, bool] = field(default_factory=dict)
     """Whether a fragment of a tensor core is held by columns, by slot."""
+    said: dict[tuple[int, str], str] = field(default_factory=dict)
+    """What attributes say of the shape and the layout of a fragment, by slot and key."""
     stacks: dict[int, Stack] = field(default_factory=dict)
     """Buffers that are declared over a stack of arguments."""
 

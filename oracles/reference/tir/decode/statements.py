@@ -26,8 +26,6 @@ _SILENT_ATTRIBUTES = (
     "compute_scope",
     "double_buffer_scope",
     "double_buffer_write",
-    "fragment_shape",
-    "fragment_layout",
     "async_scope",
     "async_commit_queue_scope",
     "async_wait_queue_scope",
