@@ -10,15 +10,17 @@ held by columns, as LowerAutoCopy loads it (src/s_tir/transform/memhammer_tensor
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 from generators import tvm_api
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.constants import fold
 from oracles.reference.tir.decode.buffers import strides_of
 from oracles.reference.tir.decode.dispatch import constant, expression, pointer, statement
-from oracles.reference.tir.decode.pointer_kinds import BufferAddress, ElementAddress, Pointer
-from oracles.reference.tir.decode.state import DecodeState, Rules
+from oracles.reference.tir.decode.pointer_kinds import BufferAddress, ElementAddress
+from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules
 from oracles.reference.tir.decode.variables import new_var
+from oracles.reference.tir.decode.views import part_of
 from oracles.reference.tir.nodes import DTYPES, Bin, Buffer, Cast, Const, Expr, For, Load, Seq, Stmt, Store
 
 INT32 = DTYPES["int32"]
@@ -93,15 +95,23 @@ def _index(state: DecodeState, node: tvm_api.Expr) -> Expr:
     return value if value.dtype is INT32 else Cast(value, INT32)
 
 
-def _memory(state: DecodeState, where: Pointer, offset: Expr) -> Place:
-    """The element so far after an address: its indices follow from the strides of the buffer."""
-    if isinstance(where, ElementAddress):
-        start = where.offset if where.offset.dtype is INT32 else Cast(where.offset, INT32)
-        buffer, offset = where.buffer, _plus(start, offset)
-    elif isinstance(where, BufferAddress):
-        buffer = where.buffer
-    else:
+def _matrix(state: DecodeState, node: tvm_api.Expr) -> tuple[Buffer, Expr, Stmt]:
+    """The buffer that an address is in, as elements of the type of the address; the offset; what makes the view."""
+    where = pointer(state, node)
+    if isinstance(where, BufferAddress):
+        return where.buffer, Const(0, INT32), EMPTY
+    if not isinstance(where, ElementAddress):
         raise Unsupported("matrix at an address")
+    offset = where.offset if where.offset.dtype is INT32 else Cast(where.offset, INT32)
+    if where.dtype is where.buffer.dtype:
+        return where.buffer, offset, EMPTY
+    size = prod(where.buffer.shape) * where.buffer.dtype.numpy.itemsize // where.dtype.numpy.itemsize
+    view, made = part_of(state, where.buffer.name, where.buffer, where.dtype, (size,), 0)
+    return view, offset, made
+
+
+def _memory(state: DecodeState, buffer: Buffer, offset: Expr) -> Place:
+    """The element so far after the first one of a buffer: its indices follow from the strides."""
     *strides, last = strides_of(state, buffer)
     if last != 1:
         raise Unsupported("matrix with strides")
@@ -132,40 +142,41 @@ def _as_said(state: DecodeState, buffer: Buffer, sizes: tuple[int, int, int], la
             raise Trap("type", f"{state.name}: {buffer.name} has another {key} than {used}")
 
 
-def _between(state: DecodeState, call: tvm_api.Expr) -> tuple[_Fragment, Callable[[Expr, Expr], Place]]:
-    """The fragment of a load or a store, and the element in memory of a row and a column of its block."""
+def _between(state: DecodeState, call: tvm_api.Expr) -> tuple[_Fragment, Callable[[Expr, Expr], Place], Stmt]:
+    """The fragment of a load or a store, the element in memory of a row and a column of its block, and what must be
+    done before."""
     by_columns = str(call.args[7].value) == "col_major"
-    buffer = pointer(state, call.args[0])
-    if isinstance(buffer, BufferAddress):
-        state.transposed[buffer.buffer.slot] = by_columns
+    held = pointer(state, call.args[0])
+    if isinstance(held, BufferAddress):
+        state.transposed[held.buffer.slot] = by_columns
     fragment = _Fragment(state, call.args[0], _sizes(state, call), _index(state, call.args[4]))
     _as_said(state, fragment.buffer, _sizes(state, call), str(call.args[7].value))
-    where, stride = pointer(state, call.args[5]), _index(state, call.args[6])
-    return fragment, lambda i, j: _memory(state, where, _plus(fold("mul", i, stride, INT32), j))
+    (buffer, offset, made), stride = _matrix(state, call.args[5]), _index(state, call.args[6])
+    return fragment, lambda i, j: _memory(state, buffer, _plus(offset, _plus(fold("mul", i, stride, INT32), j))), made
 
 
 def _load_matrix(state: DecodeState, call: tvm_api.Expr) -> Stmt:
     """`tvm_load_matrix_sync(fragment, m, n, k, number, address, stride, layout)`."""
-    fragment, memory = _between(state, call)
+    fragment, memory, made = _between(state, call)
 
     def copied(i: Expr, j: Expr) -> Stmt:
         target, at = fragment.element(i, j)
         value = _load(memory(i, j))
         return Store(target, value if value.dtype is target.dtype else Cast(value, target.dtype), at)
 
-    return _loops((fragment.rows, fragment.columns), copied)
+    return Seq((made, _loops((fragment.rows, fragment.columns), copied)))
 
 
 def _store_matrix(state: DecodeState, call: tvm_api.Expr) -> Stmt:
     """`tvm_store_matrix_sync`, with the same arguments."""
-    fragment, memory = _between(state, call)
+    fragment, memory, made = _between(state, call)
 
     def copied(i: Expr, j: Expr) -> Stmt:
         target, at = memory(i, j)
         value = _load(fragment.element(i, j))
         return Store(target, value if value.dtype is target.dtype else Cast(value, target.dtype), at)
 
-    return _loops((fragment.rows, fragment.columns), copied)
+    return Seq((made, _loops((fragment.rows, fragment.columns), copied)))
 
 
 def _fill(state: DecodeState, call: tvm_api.Expr) -> Stmt:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from oracles.reference.errors import Trap
-from oracles.reference.tir.nodes import Buffer, Expr
+from oracles.reference.tir.nodes import Buffer, DType, Expr
 
 RESULT = "result"
 """The kind of the stack on which a packed function leaves its result."""
@@ -56,10 +56,11 @@ class BufferAddress:
 
 @dataclass(frozen=True, slots=True)
 class ElementAddress:
-    """The address of a buffer's element: `offset` elements after the first one, in memory."""
+    """The address of an element: so many elements of a type after the first one of a buffer, in memory."""
 
     buffer: Buffer
     offset: Expr
+    dtype: DType
 
 
 @dataclass(slots=True)

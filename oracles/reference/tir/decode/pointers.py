@@ -52,7 +52,7 @@ from oracles.reference.tir.decode.pointer_kinds import (
     Workspace,
 )
 from oracles.reference.tir.decode.state import DecodeState, Rules
-from oracles.reference.tir.decode.tvm_objects import POINTER_TYPE, dtype_of
+from oracles.reference.tir.decode.tvm_objects import POINTER_TYPE, dtype_of, scalar_of
 from oracles.reference.tir.nodes import DTYPES, Buffer, Const, DType, Expr
 
 # --- pointers ---------------------------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ def _address_of(state: DecodeState, node: tvm_api.Expr) -> Pointer:
         return data_of(state, load.source)
     index = indices[0] if len(indices) == 1 else None
     if stack is None and index is not None and load.source.__chandle__() in state.buffers:
-        return moved_by(data_of(state, load.source), index)
+        return _moved_by(data_of(state, load.source), index, scalar_of(load.source.ty))
     if stack is None or not isinstance(index, Const):
         raise Unsupported("tirx.address_of")
     return StackElement(stack, int(index.value))
@@ -88,13 +88,13 @@ def _address_of(state: DecodeState, node: tvm_api.Expr) -> Pointer:
 
 def _access_pointer(state: DecodeState, node: tvm_api.Expr) -> Pointer:
     """`tvm_access_ptr(type, data, offset, extent, mask)`: the address of an element."""
-    return moved_by(pointer(state, node.args[1]), expression(state, node.args[2]))
+    return _moved_by(pointer(state, node.args[1]), expression(state, node.args[2]), dtype_of(node.args[0].ty))
 
 
-def moved_by(base: Pointer, offset: Expr) -> Pointer:
-    """The address so many elements on."""
+def _moved_by(base: Pointer, offset: Expr, dtype: DType) -> Pointer:
+    """The address so many elements of a type on."""
     if isinstance(base, BufferAddress):
-        return base if isinstance(offset, Const) and offset.value == 0 else ElementAddress(base.buffer, offset)
+        return ElementAddress(base.buffer, offset, dtype)
     raise Unsupported("address of an element")
 
 
