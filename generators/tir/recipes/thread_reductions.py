@@ -70,9 +70,7 @@ class ThreadReductionKnobs:
     partial: float = 0.2
     """Each thread reduces its elements in a block of its own first."""
     second: float = 0.35
-    """Another reduction in the same blocks reads the first one's result."""
-    used: float = 0.6
-    """A block of the same kernel uses the result, by threads of its own or by none."""
+    """Another reduction in the same blocks, which reads the first one's result where that is not in global memory."""
     expression: float = 0.5
     """What is reduced is computed from the element."""
     scopes: tuple[tuple[str, int], ...] = (("global", 4), ("shared", 3), ("local", 3))
@@ -137,15 +135,20 @@ def _kernel(draft: FunctionDraft) -> Stmt:
     length = weighted(draft.source, KNOBS.lengths)
     given = add_input(draft, (*rows.shape, length), draft.dtype, small_range(draft, draft.dtype))
     first, made = _reduction(draft, rows, given, length, ())
-    statements = [first]
+    statements, hidden = [first], _hidden(made)
     if rows.row is not None and draft.source.flip(KNOBS.second):
-        again, made = _reduction(draft, rows, given, length, made)
+        again, made = _reduction(draft, rows, given, length, hidden)
         statements.append(again)
+        hidden += _hidden(made)
         draft.features.add("reduction_of_a_reduction")
-    hidden = any(t.role != "output" for t in made)
-    if hidden or (rows.row is not None and draft.source.flip(KNOBS.used)):
-        statements.append(_use(draft, rows, given, length, made))
+    if hidden:
+        statements.append(_use(draft, rows, given, length, hidden))
     return around(draft, rows.loops, sequence(*statements))
+
+
+def _hidden(made: Sequence[DraftTensor]) -> list[DraftTensor]:
+    """Those that the kernel may read again: no barrier orders accesses of global memory."""
+    return [tensor for tensor in made if tensor.role != "output"]
 
 
 def _rows(draft: FunctionDraft) -> _Rows:
