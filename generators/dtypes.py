@@ -19,8 +19,8 @@ UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS = SIGNED + UNSIGNED
 FLOATS = ("float32", "float16", "float64", "bfloat16")
 FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
-"""Floats of 8 bits that TVM converts as the formats say (src/tirx/transform/dtype_conversion.h); none is drawn into
-programs."""
+"""Floats of 8 bits that TVM converts as the formats say (src/tirx/transform/dtype_conversion.h); drawn for the passes
+alone that legalise them."""
 OF_ML_DTYPES = ("bfloat16", *FLOAT8)
 """The dtypes that NumPy has from ml_dtypes."""
 

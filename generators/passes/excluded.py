@@ -51,6 +51,10 @@ EXCLUDED: dict[str, ExcludedPass] = {
 }
 
 QUIET: dict[str, str] = {
+    "LowerGPUIPCAllocStorage": "looks for the scope ipc_memory, which IPCAllReduceRewrite alone asks for; its result "
+    "calls a function that only builds with CUDA and NCCL have",
+    "s_tir.VerifyVTCMLimit": "a check: it gives back the module that it gets, or refuses it",
+    "tirx.VerifyMemory": "a check: it gives back the module that it gets, or refuses it",
     "tirx.AnnotateEntryFunc": "marks the entry of a module whose only public function is a PrimFunc; where a public "
     "Relax function calls the PrimFuncs, as in every program here, it leaves the module as it is",
     **dict.fromkeys(
@@ -71,7 +75,7 @@ EXCLUDED_OPTIONS: dict[str, str] = {
     "tirx.RemoveNoOp.max_simplification_steps": "a limit for debugging: the pass raises an error where it is exceeded",
     "tirx.RemoveNoOp.ignore_profiler_call": "drops calls of a profiler on purpose",
     "tirx.enable_fast_math": "LowerIntrin calls approximations of CUDA's on purpose, whose error TVM does not state",
-    "tirx.vtcm_capacity": "the memory of Hexagon, in which no program here allocates",
+    "tirx.vtcm_capacity": "read by VerifyVTCMLimit, a check, for the memory of Hexagon",
     "tirx.disable_assert": "read by code generation alone: rows of oracles.builds.cpu_builds set it",
     "tirx.noalias": "read by VerifyGPUCode of tuning alone",
     "tirx.add_lower_pass": "passes of the user's own",

@@ -12,11 +12,14 @@ from generators.passes.row import LIBRARY, Documented, Fires, Foreign, Meaning, 
 from generators.passes.tir_marks import (
     BARRIERS,
     DOUBLE_BUFFERS,
+    FLOAT8,
     LOCAL_STAGES,
     MERGED_TILES,
     PIPELINES,
     REDUCTIONS,
+    VECTOR_LOOPS,
     VIRTUAL_THREADS,
+    on_threads,
 )
 from generators.program_facts import Feature
 
@@ -29,8 +32,6 @@ AGAIN = Promise()
 ON_THREADS = Fires(in_repertoire=False)
 ON_INTEGERS = Fires(wants=frozenset({Feature.INTEGERS}))
 """For passes that rewrite integer expressions: they are tried on functions that go through small ranges."""
-VECTOR_LOOPS = ("lane_arithmetic", "lane_conditions", "vector_tails", "vectors_in_vector_loops")
-"""Shapes of vectorized loops."""
 IN_PLACE_ONLY = Foreign(in_place_only=True)
 _WITH_TARGET = ("tirx.BindTarget",)
 _PACKED = Documented("This pass must be called after MakePackedAPI", LIBRARY, after=("tirx.MakePackedAPI",))
@@ -75,7 +76,7 @@ ROWS: tuple[PassRow, ...] = (
         Place(at(Phase.BOUND), makes_loops=True),
         # thread variables stand in blocks that are not opaque yet; TVM's tests have check_well_formed=False
         Promise(idempotent=False, well_formed=False),
-        fires=ON_THREADS,
+        fires=on_threads("thread_reduction"),
     ),
     _row(
         "s_tir.LowerInitBlock",
@@ -115,7 +116,7 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.LowerAutoCopy",
         "src/s_tir/transform/memhammer_lower_auto_copy.cc: annotated copies of GPUs",
         Place(at(Phase.COMPACT)),
-        fires=ON_THREADS,
+        fires=on_threads("auto_copy", "auto_copy", "fragment_copies", "mma_copies"),
     ),
     _row(
         "s_tir.UnifyThreadBinding",
@@ -140,7 +141,7 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.InjectPermutedLayout",
         "src/s_tir/transform/inject_permuted_layout.cc: annotated shared memory of GPUs",
         Place(at(Phase.COMPACT)),
-        fires=ON_THREADS,
+        fires=on_threads("permuted_layout"),
     ),
     _row(
         "s_tir.AnnotateIrregularLoop",
@@ -157,7 +158,9 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.TransformMmaBufferLayout",
         "src/s_tir/transform/transform_mma_buffer_layout.cc: fragments of tensor cores",
         Place(at(Phase.COMPACT)),
-        fires=ON_THREADS,
+        # the map of the accumulators is a function that tvm.s_tir.tensor_intrin.cuda registers: its import takes 40 s
+        Promise(idempotent=False, refuses=r"index_map_func\.has_value\(\)"),
+        fires=on_threads("mma_registers"),
     ),
     _row(
         "s_tir.LowerOpaqueBlock",
@@ -177,6 +180,7 @@ ROWS: tuple[PassRow, ...] = (
         Place(at(Phase.FLAT)),
         # what is cast to bfloat16 stays float32 until it is stored in an argument: more precise, and another number
         Promise(meaning=Meaning.APPROXIMATE, lowers_to="bfloat16"),
+        fires=Fires(prim_recipes=("bfloat16", "bfloat16_loops", "bfloat16_thread_reduction")),
     ),
     _row(
         "tirx.NarrowDataType",
@@ -263,9 +267,12 @@ ROWS: tuple[PassRow, ...] = (
     ),
     _row(
         "tirx.FP8ComputeLegalize",
-        "src/tirx/transform/unsupported_dtype_legalize.cc: float8 arithmetic, which no program here has",
+        "src/tirx/transform/unsupported_dtype_legalize.cc: float8 arithmetic in float32 or float16",
         Place(at(Phase.STORAGE)),
-        fires=ON_THREADS,
+        # as with bfloat16 above
+        Promise(meaning=Meaning.APPROXIMATE, lowers_to="float8_e5m2"),
+        fires=Fires(prim_recipes=FLOAT8),
+        sources=("tirx.transform.FP8ComputeLegalize('float16')",),
     ),
     _row(
         "s_tir.VerifyVTCMLimit",
@@ -277,7 +284,7 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.LowerVtcmAlloc",
         "src/s_tir/transform/lower_vtcm_alloc.cc: memory of Hexagon",
         Place(at(Phase.STORAGE)),
-        fires=ON_THREADS,
+        fires=Fires(prim_recipes=("vtcm_buffers",)),
         foreign=IN_PLACE_ONLY,
     ),
     _row(
@@ -308,7 +315,7 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.InferFragment",
         "src/s_tir/transform/infer_fragment.cc: fragments of tensor cores",
         Place(at(Phase.SYNCED)),
-        fires=ON_THREADS,
+        fires=on_threads("fragments"),
     ),
     _row(
         "s_tir.LowerThreadAllreduce",
@@ -355,10 +362,10 @@ ROWS: tuple[PassRow, ...] = (
     ),
     _row(
         "tirx.FP8StorageLegalize",
-        "src/tirx/transform/unsupported_dtype_legalize.cc: float8 is stored as uint8, which no program here has",
+        "src/tirx/transform/unsupported_dtype_legalize.cc: float8 is stored as uint8",
         # arithmetic in float8 that is left would become that of unsigned integers; so with bfloat16 below
         Place(at(Phase.PACKED), relies_on="tirx.FP8ComputeLegalize", documented=(_PACKED,)),
-        fires=ON_THREADS,
+        fires=Fires(prim_recipes=FLOAT8),
         foreign=IN_PLACE_ONLY,
     ),
     _row(
@@ -366,6 +373,7 @@ ROWS: tuple[PassRow, ...] = (
         "src/tirx/transform/unsupported_dtype_legalize.cc: bfloat16 is stored as uint16",
         Place(at(Phase.PACKED), gives=Phase.STORED, relies_on="tirx.BF16ComputeLegalize", documented=(_PACKED,)),
         AGAIN,
+        fires=Fires(prim_recipes=("bfloat16", "bfloat16_loops")),
         foreign=IN_PLACE_ONLY,
     ),
     _row(

@@ -6,6 +6,17 @@ from __future__ import annotations
 from generators.passes.options import DOUBLE_BUFFER, MERGE_STATIC
 from generators.passes.row import Fires
 
+VECTOR_LOOPS = ("lane_arithmetic", "lane_conditions", "vector_tails", "vectors_in_vector_loops")
+"""Shapes of vectorized loops."""
+FLOAT8 = ("float8", "float8_loops")
+"""Shapes with floats of 8 bits."""
+
+
+def on_threads(*recipes: str) -> Fires:
+    """For passes that need kernels of certain shapes."""
+    return Fires(prim_recipes=recipes, in_repertoire=False)
+
+
 LOCAL_STAGES = Fires(
     prim_recipes=("local_stage",), marks=("tirx.manifest_shared_memory_local_stage",), in_repertoire=False
 )
@@ -24,7 +35,9 @@ DOUBLE_BUFFERS = Fires(
     no_build_sets="for buffers that are marked for it; the pass table has it",
 )
 REDUCTIONS = Fires(
-    prim_recipes=("thread_allreduce",), marks=("reduce_scope", "tvm_thread_allreduce"), in_repertoire=False
+    prim_recipes=("thread_allreduce", "thread_reduction"),
+    marks=("reduce_scope", "tvm_thread_allreduce"),
+    in_repertoire=False,
 )
 MERGED_TILES = Fires(
     prim_recipes=("several_tiles", "asynchronous_copies"),

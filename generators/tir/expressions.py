@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from tvm import tirx
 
-from generators.dtypes import is_float
+from generators.dtypes import FLOAT8, is_float
 from generators.ranges import Range
 from generators.source import Source, weighted
 from generators.tir.function_draft import FunctionDraft
@@ -298,7 +298,8 @@ def _integer_unary(operands: Operands, dtype: str, depth: int) -> Term:
 
 def _float_unary(operands: Operands, dtype: str, depth: int) -> Term:
     term = draw_value(operands, dtype, depth)
-    kind = operands.source.pick(("abs", "negative", "half", "floor", "ceil", "trunc", "nearbyint"))
+    kinds = ("abs", "negative", "half", "floor", "ceil", "trunc", "nearbyint")
+    kind = operands.source.pick(kinds[1:] if dtype in FLOAT8 else kinds)  # TVM has no abs of these
     operands.draft.features.add(kind)
     if kind == "half":
         halved = apply(FLOAT_BINARY[2], term, constant(0.5, dtype))

@@ -16,7 +16,7 @@ from generators.dtypes import integer_limits, is_float
 from generators.ranges import TRUTH, Range
 from generators.tvm_api import Expr
 
-_EXACT_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 40}
+_EXACT_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 40, "float8_e4m3fn": 4, "float8_e5m2": 3}
 """Whole numbers up to two to this are held exactly, and so are sums and products that stay below."""
 
 

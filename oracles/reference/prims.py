@@ -13,12 +13,13 @@ from tvm import tirx
 from generators import tvm_api
 from generators.case import Shape
 from generators.dtypes import FLOAT8, Array, Scalar, float_facts, is_float, numpy_dtype
-from generators.tvm_api import BaseFunc
+from generators.tvm_api import BaseFunc, Node
 from oracles.ir.walk import nodes_of
 from oracles.reference.errors import Unsupported
 from oracles.reference.memory import before_call, blank, mask_of, written
 from oracles.reference.noise import Noise
 from oracles.reference.tir import ALONE, Context, run_tracked
+from oracles.reference.tir.arithmetic import Roundings
 from oracles.reference.values import Runtime, Tensor, carried, declared
 
 _SIGNS = 3
@@ -38,20 +39,22 @@ def prim_result(
     """The outputs of a call_tir. With `bounded`, with error bounds from perturbed runs, which `noise` sharpens."""
     if not isinstance(function, tirx.PrimFunc):
         raise Unsupported(f"call_tir of a {type(function).__name__}")
+    roundings = Roundings.count
     arrays, written = _run(function, inputs, outputs, extra, context)
+    rounds = Roundings.count != roundings
     results = [carried(a, d) for a, (_, d) in zip(arrays, outputs, strict=True)]
     if bounded:
 
         def again(moved: list[Runtime]) -> list[Array]:
             return _run(function, moved, outputs, extra, context)[0]
 
-        exact, results = results, _with_bounds(results, function, inputs, again)
+        exact, results = results, _with_bounds(results, function, inputs, again, rounds)
         if noise is not None:
             results = noise.sharpened(
                 inputs,
                 results,
                 lambda carriers: [np.asarray(a, np.float64) for a in again(_held(inputs, carriers))],
-                lambda operands: _with_bounds(exact, function, list(operands), again),
+                lambda operands: _with_bounds(exact, function, list(operands), again, rounds),
             )
     return [_partly(mask, tensor, name, bounded) for mask, tensor in zip(written, results, strict=True)]
 
@@ -92,13 +95,19 @@ def written_by(
     before = [before_call(i) if isinstance(i, Tensor) else None for i in inputs]
     masks = [mask_of(i) if isinstance(i, Tensor) else None for i in inputs]
     known = [*masks, *[np.zeros(array.shape, np.bool_) for array in fresh], *[None] * len(extra)]
+    roundings = Roundings.count
     after = iter(run_tracked(function, [*buffers, *fresh, *extra], known, context=context))
+    rounds = Roundings.count != roundings
     held = [next(after) if isinstance(i, Tensor) else None for i in inputs]
     unplaced = iter(fresh)
     left = [carried(buffers[p] if p >= 0 else next(unplaced), d) for p, (_, d) in zip(places, outputs, strict=True)]
     if bounded:
         left = _with_bounds(
-            left, function, inputs, lambda moved: _run_in_place(function, moved, outputs, places, extra, context)
+            left,
+            function,
+            inputs,
+            lambda moved: _run_in_place(function, moved, outputs, places, extra, context),
+            rounds,
         )
     results = []
     for result, place in zip(left, places, strict=True):
@@ -159,11 +168,15 @@ def _scalar(value: Runtime) -> Scalar:
 
 
 def _with_bounds(
-    results: list[Tensor], function: BaseFunc, inputs: list[Runtime], again: Callable[[list[Runtime]], list[Array]]
+    results: list[Tensor],
+    function: BaseFunc,
+    inputs: list[Runtime],
+    again: Callable[[list[Runtime]], list[Array]],
+    rounds: bool,
 ) -> list[Tensor]:
     """The results with their bounds; numbers of few bits that only sums and products compute are exact.
 
-    again: all results for other inputs.
+    again: all results for other inputs. rounds: whether an operation on floats of 8 bits has rounded.
     """
     tensors = [i for i in inputs if isinstance(i, Tensor)]
     exact = all(t.error is None for t in tensors)
@@ -177,7 +190,7 @@ def _with_bounds(
 
     bounded = []
     for index, result in enumerate(results):
-        if exact and (not is_float(result.dtype) or (_ring_only(function) and _few_bits([*tensors, result]))):
+        if exact and (not is_float(result.dtype) or (_ring_only(function) and _few_bits([*tensors, result], rounds))):
             bounded.append(result)
         elif any(t.error is not None and not np.all(np.isfinite(t.error)) for t in tensors):
             bounded.append(Tensor(result.value, result.dtype, np.full(result.shape, np.inf)))
@@ -205,11 +218,12 @@ def _perturbed(value: Runtime, random: np.random.Generator, relative: float) -> 
     return Tensor(value.value + random.choice((-1.0, 1.0), value.shape) * width, value.dtype)
 
 
-def _few_bits(tensors: list[Tensor]) -> bool:
-    """Whether all are small multiples of a power of two, on which sums and products round nothing."""
-    if any(t.dtype in FLOAT8 for t in tensors):  # 9 + 9 + 9 is no number of theirs
-        return False
-    return all(not is_float(t.dtype) or any(_small_whole(t, places) for places in _PLACES) for t in tensors)
+def _few_bits(tensors: list[Tensor], rounds: bool) -> bool:
+    """Whether all are small multiples of a power of two, on which sums and products round nothing; of floats of 8 bits,
+    on which some soon do, that is seen as they are computed."""
+    narrow = any(t.dtype in FLOAT8 for t in tensors)
+    wider = [t for t in tensors if is_float(t.dtype) and t.dtype not in FLOAT8]
+    return not (narrow and rounds) and all(any(_small_whole(t, places) for places in _PLACES) for t in wider)
 
 
 _PLACES = (0, 4, 8)
@@ -223,8 +237,18 @@ def _small_whole(tensor: Tensor, places: int) -> bool:
 
 _INEXACT = (tirx.Div, tvm_api.Call)
 """Divisions and intrinsics: everything else that PrimFuncs compute floats with is exact on few bits."""
+_CHOICES = frozenset({"tirx.if_then_else", "tirx.likely"})
+"""Intrinsics that give one of their operands."""
+_WHOLE = frozenset(f"tirx.{name}" for name in ("floor", "ceil", "trunc", "round", "nearbyint"))
+"""Intrinsics that give a number of no more bits, but hide what was rounded before them."""
 
 
 def _ring_only(function: BaseFunc) -> bool:
-    """Whether a PrimFunc computes floats by sums, products, minima and maxima alone."""
-    return not nodes_of(function.body, _INEXACT)
+    """Whether a PrimFunc computes floats by sums, products, minima, maxima and choices alone."""
+    return not any(_rounds(node) for node in nodes_of(function.body, _INEXACT))
+
+
+def _rounds(node: Node) -> bool:
+    """Whether a division or a call rounds, or hides that something was rounded, which is seen for floats of 8 bits."""
+    name = str(getattr(node.op, "name", "")) if isinstance(node, tvm_api.Call) else ""
+    return name not in _CHOICES and not (name in _WHOLE and str(node.ty.dtype) in FLOAT8)

@@ -10,21 +10,27 @@ from generators.tir.function_draft import Unfit
 from generators.tir.prim_program import PrimProgram
 from generators.tir.recipes import (
     assumptions,
+    auto_copies,
     callees,
     double_buffers,
+    fragments,
     kernel_blocks,
     matched_regions,
+    narrow_floats,
     no_ops,
     partitions,
+    permuted_layouts,
     pipelines,
     pointers,
     rewritten_weights,
     shared_memory,
     shared_statements,
     thread_allreduce,
+    thread_reductions,
     undefined_stores,
     vector_loops,
     virtual_threads,
+    vtcm_buffers,
 )
 from generators.tir.recipes.recipe import PrimRecipe
 
@@ -45,21 +51,27 @@ def join(recipes: Iterable[PrimRecipe]) -> dict[str, PrimRecipe]:
 PRIM_RECIPES: dict[str, PrimRecipe] = join(
     (
         *assumptions.RECIPES,
+        *auto_copies.RECIPES,
         *callees.RECIPES,
         *double_buffers.RECIPES,
+        *fragments.RECIPES,
         *kernel_blocks.RECIPES,
         *matched_regions.RECIPES,
+        *narrow_floats.RECIPES,
         *no_ops.RECIPES,
         *partitions.RECIPES,
+        *permuted_layouts.RECIPES,
         *pipelines.RECIPES,
         *pointers.RECIPES,
         *rewritten_weights.RECIPES,
         *shared_memory.RECIPES,
         *shared_statements.RECIPES,
         *thread_allreduce.RECIPES,
+        *thread_reductions.RECIPES,
         *undefined_stores.RECIPES,
         *vector_loops.RECIPES,
         *virtual_threads.RECIPES,
+        *vtcm_buffers.RECIPES,
     )
 )
 

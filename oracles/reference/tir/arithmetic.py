@@ -211,6 +211,20 @@ def grid_from_float(value: Array, low: int, high: int, mask: Mask, site: str) ->
     return whole.astype(np.uint64 if high > 1 << 63 else np.int64)
 
 
+class Roundings:
+    """How often an operation on floats of 8 bits has rounded, or may have, since the process began."""
+
+    count = 0
+
+
+def float8_of(wide: Array | Scalar, target: Any, mask: Mask, site: str) -> Array | Scalar:
+    """A result in float32, which holds sums and products of two floats of 8 bits, as such a float; see `float8`."""
+    value = wide.astype(target)
+    if not np.array_equal(value.astype(wide.dtype), wide):
+        Roundings.count += 1
+    return float8(value, mask, site)
+
+
 def float8(value: Array | Scalar, mask: Mask, site: str) -> Array | Scalar:
     """A float of 8 bits, which must be finite, and zero or normal.
 
@@ -276,6 +290,7 @@ NAMES: dict[str, Callable[..., Array | Scalar]] = (
             one_from_float,
             grid_from_float,
             float8,
+            float8_of,
             one_min,
             one_max,
             grid_min,

@@ -36,10 +36,10 @@ def per_thread(kernel: Kernel, name: str, dtype: DType) -> tuple[Buffer, tuple[E
 
 def allocate(kernel: Kernel, buffer: Buffer) -> Stmt:
     """Allocates the memory of threads for `buffer`."""
-    lead = kernel.lead(buffer.scope)
+    scope = _shared_by(buffer.scope)
+    lead = kernel.lead(scope)
     flat = buffer.slot in kernel.memory.viewed
     shape = (_flat_size(buffer, buffer.slot in kernel.memory.units),) if flat else buffer.shape
-    scope = buffer.scope if buffer.scope == "warp" or buffer.scope.startswith("shared") else "local"
     home = new_buffer(kernel, buffer.name, buffer.dtype, (*(extent for _, extent in lead), *shape), scope)
     kernel.memory.homes[buffer.slot] = home, tuple(index for index, _ in lead), flat
     if buffer.slot in kernel.memory.units:
@@ -47,6 +47,14 @@ def allocate(kernel: Kernel, buffer: Buffer) -> Stmt:
     if buffer.slot in kernel.memory.doubtful:
         kernel.memory.unsure.add(home.slot)
     return Alloc(home)
+
+
+def _shared_by(scope: str) -> str:
+    """Who shares memory of a scope: "local" for one thread. The fragments of mma instructions are the warp's until
+    TransformMmaBufferLayout gives each thread its part."""
+    if scope.startswith("m16n8k8"):
+        return "warp"
+    return scope if scope == "warp" or scope.startswith("shared") else "local"
 
 
 def view_for_all(kernel: Kernel, buffer: Buffer) -> Stmt:

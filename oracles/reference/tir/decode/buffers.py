@@ -11,9 +11,9 @@ from oracles.reference.tir.constants import fold
 from oracles.reference.tir.decode.dispatch import buffer_of, constant, expression, pointer
 from oracles.reference.tir.decode.pointer_kinds import BufferAddress, Pointer, Stack
 from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules
-from oracles.reference.tir.decode.tvm_objects import lanes_of, scalar_of
+from oracles.reference.tir.decode.tvm_objects import dtype_of, lanes_of, scalar_of
 from oracles.reference.tir.decode.views import new_owner, view_at
-from oracles.reference.tir.nodes import Alloc, Buffer, DType, Stmt
+from oracles.reference.tir.nodes import Alloc, Buffer, Const, DType, Expr, Stmt
 
 
 def new_buffer(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> Buffer:
@@ -23,6 +23,9 @@ def new_buffer(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> Buffer:
         raise Trap("type", f"{state.name}: {tvm_buffer.name} has a negative extent")
     shape += _lane_dimension(state, tvm_buffer)
     decoded = new_owner(state, str(tvm_buffer.name), dtype, shape, str(tvm_buffer.scope()))
+    strides = items(tvm_buffer.ty.strides or [])
+    if strides:
+        state.strides[decoded.slot] = tuple([constant(state, stride, "strides") for stride in strides])
     state.buffers[tvm_buffer.__chandle__()] = (decoded, None)
     return decoded
 
@@ -40,6 +43,29 @@ def match_buffer(state: DecodeState, match: tvm_api.Node) -> None:
         inner = zip(outer[lead:], offsets, strict=True)
         offsets = (*outer[:lead], *(fold("add", o, i, o.dtype) for o, i in inner))
     state.buffers[match.buffer.__chandle__()] = (source, offsets)
+    _name_layout(state, match.buffer.ty, source, offsets)
+
+
+def _name_layout(state: DecodeState, ty: tvm_api.Type, source: Buffer, offsets: tuple[Expr, ...]) -> None:
+    """Gives the variables of a matched buffer's offset and strides their values."""
+    strides = strides_of(state, source)
+    for stride, value in zip(reversed(items(ty.strides or [])), reversed(strides), strict=False):
+        if type(stride).__name__ == "Var":
+            state.env[stride.__chandle__()] = Const(value, dtype_of(stride.ty))
+    if type(ty.elem_offset).__name__ == "Var":
+        dtype = dtype_of(ty.elem_offset.ty)
+        total: Expr = Const(0, dtype)
+        for offset, stride in zip(offsets, strides, strict=True):
+            total = fold("add", total, fold("mul", offset, Const(stride, dtype), dtype), dtype)
+        state.env[ty.elem_offset.__chandle__()] = total
+
+
+def strides_of(state: DecodeState, buffer: Buffer) -> tuple[int, ...]:
+    """Elements from one index to the next in each dimension."""
+    known = state.strides.get(buffer.slot)
+    if known is not None and len(known) == len(buffer.shape):
+        return known
+    return tuple(math.prod(buffer.shape[place + 1 :]) for place in range(len(buffer.shape)))
 
 
 def _allocation(state: DecodeState, node: tvm_api.Stmt) -> Stmt:

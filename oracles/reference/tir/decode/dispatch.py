@@ -71,11 +71,8 @@ def buffer_of(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> tuple[Buffer, t
 
 
 def data_of(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> Pointer:
-    """The address of a buffer's first element."""
-    buffer, offsets = buffer_of(state, tvm_buffer)
-    if offsets is not None:
-        raise Unsupported("pointer into a matched buffer")
-    return BufferAddress(buffer)
+    """The address of the memory of a buffer; a matched buffer has that of its source, and an offset besides."""
+    return BufferAddress(buffer_of(state, tvm_buffer)[0])
 
 
 # --- lanes ------------------------------------------------------------------------------------------------------------

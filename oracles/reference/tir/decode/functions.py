@@ -113,7 +113,7 @@ def _bound_place(state: DecodeState, param: tvm_api.Var, arg: ElementAddress) ->
     if not is_index(position):
         var = new_var(f"{param.name}.place", position.dtype)
         before, position = Bind(var, position), var
-    state.pointers[param.__chandle__()] = ElementAddress(arg.buffer, position)
+    state.pointers[param.__chandle__()] = ElementAddress(arg.buffer, position, arg.dtype)
     return before
 
 

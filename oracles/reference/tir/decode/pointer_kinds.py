@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from oracles.reference.errors import Trap
-from oracles.reference.tir.nodes import Buffer, Expr
+from oracles.reference.tir.nodes import Buffer, DType, Expr
 
 RESULT = "result"
 """The kind of the stack on which a packed function leaves its result."""
@@ -56,10 +56,11 @@ class BufferAddress:
 
 @dataclass(frozen=True, slots=True)
 class ElementAddress:
-    """The address of an element that is computed: its position in a buffer of one dimension."""
+    """The address of an element of a buffer: so many elements of a type after its first one, in memory."""
 
     buffer: Buffer
     position: Expr
+    dtype: DType
 
 
 @dataclass(slots=True)

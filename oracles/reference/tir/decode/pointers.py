@@ -8,6 +8,7 @@ checks of a packed function's header fold to constants, and pointers to data bec
 from __future__ import annotations
 
 from functools import cache
+from math import prod
 
 from generators import tvm_api
 from oracles.ir.walk import items
@@ -94,21 +95,25 @@ def _element_address(state: DecodeState, load: tvm_api.Expr) -> Pointer:
         raise Unsupported("tirx.address_of[vector elements]")
     with at_lane(state, Const(0, DTYPES["int32"])):
         buffer, indices = access(state, load.source, load.indices)
+    if len(indices) > 1 and buffer.slot in state.strides:
+        raise Unsupported("tirx.address_of[strides]")
     return address_of(buffer, indices)
 
 
 def _access_ptr(state: DecodeState, node: tvm_api.Expr) -> Pointer:
     """`tvm_access_ptr(type, pointer, offset, extent, mask)`: the address some elements of this type on."""
     element, base, offset = items(node.args)[:3]
-    where, lanes = pointer(state, base), lanes_of(element.ty)
+    where, dtype, lanes = pointer(state, base), scalar_of(element.ty), lanes_of(element.ty)
     moved = fold("mul", expression(state, offset), Const(lanes, dtype_of(offset.ty)), dtype_of(offset.ty))
     match where:
-        case BufferAddress(buffer) if buffer.dtype is scalar_of(element.ty):
-            return address_of(buffer, (moved,)) if len(buffer.shape) == 1 else ElementAddress(buffer, moved)
-        case ElementAddress(buffer, position) if buffer.dtype is scalar_of(element.ty):
+        case BufferAddress(buffer) if buffer.dtype is dtype and len(buffer.shape) == 1:
+            return address_of(buffer, (moved,))
+        case BufferAddress(buffer):
+            return ElementAddress(buffer, moved, dtype)
+        case ElementAddress(buffer, position, elements) if elements is dtype:
             if position.dtype is not moved.dtype:
                 moved = Cast(moved, position.dtype)
-            return ElementAddress(buffer, fold("add", position, moved, position.dtype))
+            return ElementAddress(buffer, fold("add", position, moved, position.dtype), dtype)
     raise Unsupported("pointer from tirx.tvm_access_ptr")
 
 
@@ -129,6 +134,16 @@ def _byte_offset(state: DecodeState, node: tvm_api.Expr) -> Pointer:
 
 def _workspace(state: DecodeState, node: tvm_api.Expr) -> Pointer:
     return Workspace(constant(state, node.args[2], "workspace of unknown size"))
+
+
+def _shaped(state: DecodeState, node: tvm_api.Expr) -> Pointer:
+    """`nd_mem_alloc_with_scope(scope, rank, shape)`: new memory for as many elements."""
+    what = "memory of unknown size"
+    extents = [constant(state, extent, what) for extent in items(node.args[2].args)]
+    if len(extents) != constant(state, node.args[1], what):
+        raise Trap("type", f"{state.name}: memory of rank {node.args[1]} with {len(extents)} extents")
+    bits = dtype_of(node.ty.element_type, None).bits
+    return Workspace(prod(extents) * max(bits, 8) // 8)
 
 
 def _alloca(state: DecodeState, node: tvm_api.Expr) -> Pointer:
@@ -273,6 +288,7 @@ RULES = Rules(
         "handle_add_byte_offset": _byte_offset,
         "tvm_struct_get": _pointer_field,
         "TVMBackendAllocWorkspace": _workspace,
+        "nd_mem_alloc_with_scope": _shaped,
         "tvm_stack_alloca": _alloca,
     },
 )

@@ -58,6 +58,12 @@ class DecodeState:
     """Places of the buffers that lie at a computed one."""
     wide: dict[int, int] = field(default_factory=dict)
     """Lanes per element, of the buffers with vector elements."""
+    strides: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """Elements from one index to the next in each dimension, of the buffers with gaps, by slot."""
+    transposed: dict[int, bool] = field(default_factory=dict)
+    """Whether a fragment of a tensor core is held by columns, by slot."""
+    said: dict[tuple[int, str], str] = field(default_factory=dict)
+    """What attributes say of the shape and the layout of a fragment, by slot and key."""
     stacks: dict[int, Stack] = field(default_factory=dict)
     """Buffers that are declared over a stack of arguments."""
 
@@ -72,6 +78,8 @@ class DecodeState:
     """The number of threads by thread tag, while the body of a called kernel is decoded."""
     reducers: list[tvm_api.Node] = field(default_factory=list)
     """The reducers of the attributes "reduce_scope" around the statement, outermost first."""
+    fragments: tuple[int, int, int] | None = None
+    """The rows, columns and inner length of the products of fragments, once one was loaded or filled."""
     place: int | None = None
     """The position in the header of a packed function; None outside of a header (see `headers.py`)."""
 

@@ -128,6 +128,8 @@ def _reinterpret(state: DecodeState, node: tvm_api.Expr) -> Expr:
     value, result = node.args[0], scalar_of(node.ty)
     source, had, gets = scalar_of(value.ty), lanes_of(value.ty), lanes_of(node.ty)
     if had == gets:
+        if source.bits != result.bits:
+            raise Trap("type", f"{state.name}: the bits of {source} as {result}")
         return Call("reinterpret", (expression(state, value),), result)
     lane = Const(0, INT32) if gets == 1 else current_lane(state, "tirx.reinterpret")
     if had * source.bits != gets * result.bits:

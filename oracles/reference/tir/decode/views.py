@@ -56,8 +56,10 @@ def _placed(
 ) -> Stmt:
     """A buffer at an element. Where the place is computed, accesses are those of the buffer that it lies in."""
     whole, position = address.buffer, address.position
-    if whole.dtype is not dtype or tvm_buffer.__chandle__() in state.wide:
+    if not whole.dtype is address.dtype is dtype or tvm_buffer.__chandle__() in state.wide:
         raise Unsupported("tirx.DeclBuffer[other elements at an element]")
+    if whole.slot in state.strides:
+        raise Unsupported("tirx.DeclBuffer[strides]")
     count = prod(whole.shape)
     if isinstance(position, Const):
         start = int(position.value) + offset
@@ -82,7 +84,7 @@ def address_of(buffer: Buffer, indices: tuple[Expr, ...]) -> Pointer:
     """The address of an element."""
     if all(isinstance(index, Const) and index.value == 0 for index in indices):
         return BufferAddress(buffer)
-    return ElementAddress(buffer, position_of(buffer.shape, indices))
+    return ElementAddress(buffer, position_of(buffer.shape, indices), buffer.dtype)
 
 
 def position_of(shape: tuple[int, ...], indices: tuple[Expr, ...]) -> Expr:

@@ -36,9 +36,11 @@ def _computed(state: EmitState, node: Bin) -> Code:
     a, b = state.expr(node.a), state.expr(node.b)
     grid = a.grid or b.grid
     kind = node.dtype.kind
+    if kind == "f" and node.dtype.name in FLOAT8 and node.op not in ("min", "max"):
+        wide = _float(node, f"{a.text}.astype(float32)", f"{b.text}.astype(float32)", grid)
+        return Code(rounded_float8(state, node.dtype, wide, grid), grid)
     if kind == "f":
-        text = _float(node, a.text, b.text, grid)
-        return Code(text if node.op in ("min", "max") else checked_float8(state, node.dtype, text, grid), grid)
+        return Code(_float(node, a.text, b.text, grid), grid)
     if kind == "b":
         sign = {"min": "&", "max": "|", **_BITS}.get(node.op)
         if sign is None:
@@ -120,6 +122,11 @@ def _division(state: EmitState, node: Bin, a: Code, b: Code) -> str:
         return f"one_{node.op}({a.text}, {b.text}, {dtype.high}, {site})"
     parts = ", ".join(code.text if code.grid else f"{carrier(dtype)}({code.text})" for code in (a, b))
     return f"grid_{node.op}({parts}, {dtype.low}, {dtype.high}, {state.mask}, {site})"
+
+
+def rounded_float8(state: EmitState, dtype: DType, wide: str, grid: bool) -> str:
+    """The code of a number of another type as a float of 8 bits, which is noted where it rounds."""
+    return f"float8_of({wide}, {carrier(dtype)}, {state.mask if grid else None}, {state.site(dtype.name)})"
 
 
 def checked_float8(state: EmitState, dtype: DType, text: str, grid: bool) -> str:

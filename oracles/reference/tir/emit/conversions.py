@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from generators.dtypes import FLOAT8
 from oracles.reference.errors import Unsupported
-from oracles.reference.tir.emit.arithmetic import carrier, checked_float8
+from oracles.reference.tir.emit.arithmetic import carrier, checked_float8, rounded_float8
 from oracles.reference.tir.emit.state import Code, EmitExpr, EmitState
 from oracles.reference.tir.intrinsics import INTRINSICS
 from oracles.reference.tir.nodes import Call, Cast, DType, Expr
@@ -16,8 +17,11 @@ def cast(state: EmitState, node: Cast) -> Code:
     source = inner.dtype
     if dtype.kind == "b":
         return Code(f"({code.text} != 0)", code.grid)
+    if dtype.kind == "f" and dtype.name in FLOAT8:
+        wide = code.text if code.grid else f"{carrier(source)}({code.text})"
+        return Code(rounded_float8(state, dtype, wide, code.grid), code.grid)
     if dtype.kind == "f":
-        return Code(checked_float8(state, dtype, _to_float(code, source, dtype), code.grid), code.grid)
+        return Code(_to_float(code, source, dtype), code.grid)
     if source.kind == "f":
         name = "grid_from_float" if code.grid else "one_from_float"
         mask = f"{state.mask}, " if code.grid else ""
