@@ -71,7 +71,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "reports": (
         ("finding_row", "matrix", "page", "tally", "terminal"),
-        ("causes", "finding_files"),
+        ("causes", "finding_files", "pairs"),
         ("severity", "summary"),
         ("pictures", "words"),
         ("reasons",),

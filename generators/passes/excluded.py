@@ -50,6 +50,14 @@ EXCLUDED: dict[str, ExcludedPass] = {
     )
 }
 
+QUIET: dict[str, str] = {
+    "LowerGPUIPCAllocStorage": "looks for the scope ipc_memory, which IPCAllReduceRewrite alone asks for; its result "
+    "calls a function that only builds with CUDA and NCCL have",
+    "s_tir.VerifyVTCMLimit": "a check: it gives back the module that it gets, or refuses it",
+    "tirx.VerifyMemory": "a check: it gives back the module that it gets, or refuses it",
+}
+"""Passes that have a row, and of which no program here shows a change by the structural hash, and why."""
+
 NOT_PASSES: dict[str, str] = {
     "FunctionPass": "the class of passes over one function",
     "DataflowBlockPass": "the class of passes over one dataflow block",
