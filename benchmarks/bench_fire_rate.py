@@ -1,131 +1,113 @@
-"""How often a pass changes the program: for each row of the pass table, the share of applications after which the
-module differs, in the phase drawn for it and on programs drawn with its recipes.
+"""How often a pass changes the program, and how soon in a campaign.
 
-Columns: applied (the pass ran), changed (share of those), raised (the pass refused), setup (a preparing pass
-refused), dropped (the program had nothing to construct the pass with), ill (programs that are not well-formed),
-rejected (draws that type inference refused). Rows below the goal are marked. A row runs in a child process of its
-own, since a pass may kill it.
+By itself (the default): for each row of the pass table, cases drawn as `passfuzz run --passes NAME` draws them:
+how often it was applied, the share that changed the module, refusals. Rows below their floor are marked.
 
-    python benchmarks/bench_fire_rate.py [--cases 40] [--seed 1] [--row-seconds 20] [--target llvm] [--only NAME ...]
+--mixed N: a campaign of N cases over the targets, as `passfuzz run` draws it: the passes that never fired, the cases to
+the first firing of each pass (median, quartile, nine in ten; N where there was none), and the table of rates that
+`generators.passes.need` holds.
+
+    python -m benchmarks.bench_fire_rate [--cases 40] [--seed 1] [--target llvm] [--only NAME ...] [--mixed N]
 """
 
 from __future__ import annotations
 
 import argparse
-import multiprocessing
-import os
-import time
+import statistics
 from collections import Counter
-from multiprocessing.connection import Connection
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
-from generators import tvm_api as T
-from generators.passes.sequences import DrawnSequence, draw_names, instantiate, to_fire
+from benchmarks.fires import Fired, fired
+from fuzzer.protocol import Plan
+from fuzzer.trial.repertoire import repertoire_of
+from generators.passes.excluded import QUIET
 from generators.passes.table import PASSES
-from generators.recipes.table import patterns_for
-from generators.relax.relax_program import draw_program
-from generators.source import SeededSource
 from generators.targets import TARGETS
 
-GOAL = 0.2
-REFUSALS = (T.InternalError, ValueError, TypeError, RuntimeError, AttributeError, KeyError, IndexError, AssertionError)
-COUNTS = ("applied", "changed", "raised", "setup", "dropped", "ill", "rejected")
+
+@dataclass(slots=True)
+class Firings:
+    """What a campaign has shown. first: of each pass that fired, how many cases that took."""
+
+    cases: int = 0
+    applied: Counter[str] = field(default_factory=Counter)
+    cases_with: Counter[str] = field(default_factory=Counter)
+    first: dict[str, int] = field(default_factory=dict)
+
+    def add(self, case: Fired) -> None:
+        """One more case."""
+        self.cases += 1
+        self.applied += case.applied
+        for name in case.changed:
+            self.cases_with[name] += 1
+            self.first.setdefault(name, self.cases)
+
+    @property
+    def never(self) -> list[str]:
+        """The passes that can fire and did not."""
+        return sorted(name for name in PASSES if name not in QUIET and not self.cases_with[name])
+
+    @property
+    def waits(self) -> list[int]:
+        """The cases to the first firing of each pass that can fire, sorted; all cases where there was none."""
+        return sorted(self.first.get(name, self.cases) for name in PASSES if name not in QUIET)
+
+    @property
+    def per_1000(self) -> dict[str, int]:
+        """In how many of 1,000 cases each pass fired, where that is one or more."""
+        rates = {name: round(1000 * number / self.cases) for name, number in self.cases_with.items()}
+        return {name: rate for name, rate in sorted(rates.items()) if rate}
 
 
-def draw_case(name: str, target: str, seed: int, index: int) -> tuple[Any, DrawnSequence, int]:
-    """A program with the recipes of the row, the passes for it, and how many draws were refused."""
-    source = SeededSource(seed, index)
-    steps = draw_names(source, PASSES, under_test=(name,), kinds=("single",), target=TARGETS[target])
-    rows = to_fire(steps, PASSES)
-    one = [source.pick(rows.recipes)] if rows.recipes else []
-    program = draw_program(source, patterns=patterns_for(one), wants=rows.wants)
-    return program.module, instantiate(source, steps, program.facts, PASSES), program.rejected.total()
+def firings(cases: Iterable[Fired]) -> Firings:
+    """What these cases show."""
+    found = Firings()
+    for case in cases:
+        found.add(case)
+    return found
 
 
-def outcome(name: str, target: str, module: Any, drawn: DrawnSequence) -> str:
-    """What became of the first application of the pass `name`; 'changed' and 'same' are the good ones."""
-    calls = [*drawn.setup, *drawn.passes]
-    at = next((i for i, call in enumerate(calls) if call.name == name), None)
-    if at is None:
-        return "dropped"
-    with eval(TARGETS[target].source, dict(T.PASS_NAMES)):
-        try:
-            for call in calls[:at]:
-                module = eval(call.source, dict(T.PASS_NAMES))(module)
-        except REFUSALS:
-            return "setup"
-        before = module.clone()
-        try:
-            after = eval(calls[at].source, dict(T.PASS_NAMES))(module)
-        except REFUSALS as error:
-            return f"raised {type(error).__name__}: {str(error).strip().splitlines()[-1][:150]}"
-    # The text as well: some passes renew GlobalVars, which structural equality takes for a difference.
-    equal = T.structural_equal(before, after, map_free_vars=True) or T.script_of(before) == T.script_of(after)
-    return "same" if equal else "changed"
+def mixed(cases: int, seed: int, targets: Sequence[str]) -> str:
+    """A mixed campaign, as text."""
+    plan = Plan(seed, targets=tuple(targets))
+    found = firings(fired(plan, repertoire_of(plan), range(cases)))
+    waits = found.waits
+    some = [f"{share:.0%} of passes within {waits[int(share * (len(waits) - 1))]}" for share in (0.75, 0.9)]
+    return "\n".join(
+        (
+            f"never fired in {cases} cases: {', '.join(found.never) or 'none'}",
+            f"cases to the first firing: median {statistics.median(waits):g}, {', '.join(some)}",
+            *(f'    "{name}": {rate},' for name, rate in found.per_1000.items()),
+        )
+    )
 
 
-def measure(name: str, target: str, indices: range, seed: int, results: Connection) -> None:
-    """Sends one Counter of outcomes per case."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # TVM's warnings
-    for index in indices:
-        counts: Counter[str] = Counter()
-        module, drawn, counts["rejected"] = draw_case(name, target, seed, index)
-        if not T.relax.analysis.check_well_formed(module):
-            counts["ill"] += 1
-        result = outcome(name, target, module, drawn)
-        kind = result.split()[0]
-        counts["applied"] += kind in ("same", "changed", "raised")
-        counts[kind] += 1
-        if kind == "raised":
-            counts[result] += 1
-        results.send(counts)
-    results.close()
-
-
-def measure_apart(name: str, target: str, cases: int, seed: int, seconds: float) -> Counter[str]:
-    """The outcomes of one row, from child processes that get this long together; a new one after each crash."""
-    context = multiprocessing.get_context("fork")
-    end = time.monotonic() + seconds
-    total: Counter[str] = Counter()
-    done = 0
-    while done < cases and time.monotonic() < end:
-        receiver, sender = context.Pipe(duplex=False)
-        child = context.Process(target=measure, args=(name, target, range(done, cases), seed, sender))
-        child.start()
-        sender.close()
-        try:
-            while receiver.poll(max(0.0, end - time.monotonic())):
-                total += receiver.recv()
-                done += 1
-        except EOFError:
-            child.join()
-        if child.is_alive():
-            child.kill()
-            total["killed: out of time"] += 1
-        elif child.exitcode:
-            total[f"killed: exit {child.exitcode} at case {done}"] += 1
-            done += 1
-    return total
+def alone(name: str, cases: int, seed: int, target: str) -> str:
+    """The line of one row."""
+    plan = Plan(seed, targets=(target,), under_test=(name,), kinds=("single",))
+    applied: Counter[str] = Counter()
+    for case in fired(plan, repertoire_of(plan), range(cases)):
+        applied += Counter(applied=case.applied[name], changed=case.changed[name], raised=case.raised[name])
+    share = applied["changed"] / applied["applied"] if applied["applied"] else 0.0
+    mark = "" if name in QUIET or share >= PASSES[name].floor else "  <--"
+    return f"{name:40}{applied['applied']:8}{share:8.0%}{applied['raised']:8}{mark}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--row-seconds", type=float, default=20)
-    parser.add_argument("--target", default="llvm", choices=list(TARGETS))
+    parser.add_argument("--target", nargs="*", default=["llvm"], choices=list(TARGETS))
     parser.add_argument("--only", nargs="*", default=list(PASSES))
-    parser.add_argument("--errors", action="store_true", help="print the messages of refusals as well")
+    parser.add_argument("--mixed", type=int, default=0)
     options = parser.parse_args()
-    print(f"{'pass':36}" + "".join(f"{title:>9}" for title in COUNTS))
+    if options.mixed:
+        print(mixed(options.mixed, options.seed, options.target))
+        return
+    print(f"{'pass':40}{'applied':>8}{'changed':>8}{'raised':>8}")
     for name in options.only:
-        total = measure_apart(name, options.target, options.cases, options.seed, options.row_seconds)
-        share = total["changed"] / total["applied"] if total["applied"] else 0.0
-        cells = [f"{share:.0%}" if title == "changed" else str(total[title]) for title in COUNTS]
-        print(f"{name:36}" + "".join(f"{cell:>9}" for cell in cells) + ("" if share >= GOAL else "  <--"), flush=True)
-        for text, count in total.most_common():
-            if text.startswith("killed") or (options.errors and text.startswith("raised ")):
-                print(f"    {count} x {text}")
+        print(alone(name, options.cases, options.seed, options.target[0]), flush=True)
 
 
 if __name__ == "__main__":

@@ -118,8 +118,8 @@ def one_schedule(seed: int, index: int, steps: int, note: Say) -> Tally:
     program = draw_schedulable(source)
     begun = time.process_time()
 
-    def before(step: ScheduleStep) -> None:
-        note(step.primitive)
+    def before(steps: tuple[ScheduleStep, ...]) -> None:
+        note(steps[-1].primitive)
 
     scheduled = draw_schedule(source, program, steps, before=before)
     tally.seconds = time.process_time() - begun

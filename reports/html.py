@@ -23,6 +23,7 @@ from reports.causes import CauseRow, headline
 from reports.finding_files import Files, FindingFiles, no_files
 from reports.finding_row import FindingRow
 from reports.page import environment, hashed, inlined
+from reports.pairs import pairs_with_nodes, pairs_with_operators
 from reports.reasons import ReasonGroup, grouped
 from reports.severity import best, first_seen, severity, worst_first
 from reports.summary import Report
@@ -121,7 +122,10 @@ def render(report: Report, files: Files = no_files) -> str:
             ("Operators that passes met", pictures.met_by_passes(report.tally.met_ops)),
             ("Kinds of TIR nodes that passes met", pictures.met_by_passes(report.tally.met_nodes)),
         ),
-        not_met=_not_met(report.tally),
+        pairs=(
+            ("Operators with which passes have not fired", pairs_with_operators(report.tally)),
+            ("Kinds of TIR nodes with which passes have not fired", pairs_with_nodes(report.tally)),
+        ),
         pass_heat=_heat_of_passes(report.tally),
         operator_heat=_heat_of_operators(report.tally),
         cases=cases_rows(report.tally),
@@ -219,18 +223,6 @@ def _heat_of_passes(tally: Tally) -> list[tuple[str, tuple[pictures.Heat, ...]]]
 def _heat_of_operators(tally: Tally) -> list[tuple[str, pictures.Heat]]:
     most = max(tally.ops.values(), default=0)
     return [(name, pictures.heat(number, most)) for name, number in sorted(tally.ops.items())]
-
-
-MOST_NAMED = 12
-"""Names in a cell of a table; the others are counted."""
-
-
-def _not_met(tally: Tally) -> list[tuple[str, int, tuple[str, ...]]]:
-    """Of each pass that met operators: how many of those drawn it has not met, and the first of them. A pass that met
-    none of them comes after all are lowered."""
-    drawn = tally.ops.keys()
-    lacking = ((name, sorted(drawn - met.keys())) for name, met in sorted(tally.met_ops.items()) if met.keys() & drawn)
-    return [(name, len(missing), tuple(missing[:MOST_NAMED])) for name, missing in lacking if missing]
 
 
 def _stages(tally: Tally) -> list[tuple[str, str]]:

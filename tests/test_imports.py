@@ -72,7 +72,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "reports": (
         ("finding_row", "matrix", "page", "tally", "terminal"),
-        ("causes", "finding_files", "reached"),
+        ("causes", "finding_files", "pairs", "reached"),
         ("severity", "summary"),
         ("pictures", "words"),
         ("reasons",),

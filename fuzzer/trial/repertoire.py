@@ -26,13 +26,15 @@ class LoadFault(Exception):
 class Repertoire:
     """The passes of a campaign: rows by name, what their constructors may name, and which are under test.
 
-    seeds: case folders whose modules a share of the cases starts from.
+    seeds: case folders whose modules a share of the cases starts from. kin: by target, the choices of draws that a
+    share of the cases resembles (`fuzzer.worker.kin`).
     """
 
     rows: Mapping[str, PassRow]
     names: Mapping[str, Any] = field(default_factory=dict)
     under_test: tuple[str, ...] | None = None
     seeds: tuple[Path, ...] = ()
+    kin: Mapping[str, tuple[tuple[Any, ...], ...]] = field(default_factory=dict)
 
 
 def repertoire_of(plan: Plan) -> Repertoire:

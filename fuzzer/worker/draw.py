@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import cast
 
 from fuzzer.protocol import Plan
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.repertoire import Repertoire
+from fuzzer.worker.scheduled import draw_scheduled
 from fuzzer.worker.seeds import SHARE as SEEDED_SHARE
 from fuzzer.worker.seeds import SeedProgram, draw_seed
 from generators.case import Origin
+from generators.passes.need import pick_by_need
 from generators.passes.row import PassRow, Role
 from generators.passes.sequences import Kind, PlannedPass, ToFire, draw_names, instantiate, to_fire
 from generators.passes.table import PASSES, the
@@ -24,13 +26,13 @@ from generators.relax.body import plant
 from generators.relax.chains import draw_chains
 from generators.relax.relax_program import draw_program
 from generators.relax.scope import Scope
-from generators.source import SeededSource, Source, weighted
+from generators.source import Echo, SeededSource, Source, weighted
 from generators.targets import TARGETS, TargetRow
 from generators.tir.dead_prim_func import with_dead_prim_func
 from generators.tir.integers import draw_integer_func
 from generators.tir.prim_program import PrimProgram
 from generators.tir.recipes.table import draw_recipe, fitting
-from generators.tir.relax_caller import draw_prim_program, draw_scheduled_program, wrapped
+from generators.tir.relax_caller import draw_prim_program, wrapped
 from generators.unavailable import Unavailable
 
 PLAIN_SHARE = 0.25
@@ -70,6 +72,11 @@ shape; where it is a step of a pipeline."""
 INTEGER_SHARE = 0.7
 """The share of programs that go through small ranges of integers, where only rewrites of integer expressions are under
 test."""
+KIN_SHARE = 0.5
+"""The share of cases that resemble a draw on which a pass fired that seldom does, where such draws were found."""
+KIN_ANEW = 0.005
+"""The share of the choices of such a case that are made anew, of some 600: of draws with four in a hundred no more than
+one in seven fires."""
 SHAPES = (1, 2)
 """The fewest shapes to plant and, unless the passes fire on more, the most: every pass must also keep quiet on what it
 does not fire on."""
@@ -124,7 +131,11 @@ def _costly(row: PassRow) -> bool:
 
 def _some(source: Source, rows: Sequence[PassRow], most: int) -> tuple[PassRow, ...]:
     left = [row for row in rows if row.fires.recipes]
-    return tuple(left.pop(source.integer(0, len(left) - 1)) for _ in range(min(most, len(left))))
+    chosen: list[PassRow] = []
+    while left and len(chosen) < most:
+        chosen.append(pick_by_need(source, left))
+        left.remove(chosen[-1])
+    return tuple(chosen)
 
 
 def _plantings(source: Source, firing: Sequence[PassRow], features: set[Feature]) -> list[Planting]:
@@ -164,11 +175,13 @@ def _weight(name: str) -> int:
     return 1 if name in _asked_for() else UNASKED_WEIGHT
 
 
-def _program_for(source: Source, steps: Sequence[PlannedPass], repertoire: Repertoire, target: TargetRow) -> Program:
+def _program_for(
+    source: Source, steps: Sequence[PlannedPass], repertoire: Repertoire, target: TargetRow, deadline_s: float
+) -> Program:
     """A program in which there is something for these passes to do, mostly."""
     rows = to_fire(steps, repertoire.rows)
     if any(Feature.SCHEDULE in row.fires.wants for row in rows.drawn):
-        return draw_scheduled_program(source)
+        return draw_scheduled(source, target, deadline_s)
     planted = _planted_func(source, rows, target)
     if planted is not None:
         return wrapped(planted)
@@ -197,9 +210,10 @@ def _program_for(source: Source, steps: Sequence[PlannedPass], repertoire: Reper
 def _planted_func(source: Source, rows: ToFire, target: TargetRow) -> PrimProgram | None:
     """A shape of PrimFunc that one of the passes fires on, in a share of the cases that have such a pass."""
     for passes, share in ((rows.drawn, PLANTED_SHARE), (rows.pipeline, PLANTED_SHARE_PIPELINE)):
-        choices = [found for row in passes if (found := fitting(row.fires.prim_recipes, target))]
+        choices = [row for row in passes if fitting(row.fires.prim_recipes, target)]
         if choices and source.flip(share):
-            return draw_recipe(source, source.pick(source.pick(choices)))
+            row = pick_by_need(source, choices)
+            return draw_recipe(source, source.pick(fitting(row.fires.prim_recipes, target)))
     return None
 
 
@@ -234,12 +248,22 @@ class DrawnCase:
 def draw_experiment(plan: Plan, repertoire: Repertoire, index: int) -> DrawnCase:
     """Case `index` of the campaign. Raises Unavailable."""
     source = SeededSource(plan.seed, index)
+    kin = repertoire.kin.get(plan.at(index).target, ())
+    if kin and source.flip(KIN_SHARE):
+        like = Echo(source, source.pick(kin), KIN_ANEW)
+        return replace(draw_from(like, plan, repertoire, index), source=source)
+    return draw_from(source, plan, repertoire, index)
+
+
+def draw_from(source: Source, plan: Plan, repertoire: Repertoire, index: int) -> DrawnCase:
+    """The case with the choices of this source. Raises Unavailable."""
     kinds = cast("tuple[Kind, ...] | None", plan.kinds or (IN_CONTRACT if plan.load else None))
     target = TARGETS[plan.at(index).target]
     seeded = bool(repertoire.seeds) and source.flip(SEEDED_SHARE)
     steps = draw_names(source, repertoire.rows, under_test=repertoire.under_test, kinds=kinds, target=target)
     seed, useless = draw_seed(source, repertoire.seeds, plan.trust) if seeded else (None, Counter[str]())
-    program = seed or _with_dead(source, _program_for(source, steps, repertoire, target), steps, repertoire)
+    drawn_program = seed or _program_for(source, steps, repertoire, target, plan.deadline_s)
+    program = seed or _with_dead(source, drawn_program, steps, repertoire)
     drawn = instantiate(source, steps, program.facts, repertoire.rows, target)
     if not drawn.passes:
         raise Unavailable("no pass has anything to do in this program")

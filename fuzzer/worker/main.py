@@ -103,6 +103,7 @@ class _Worker:
         from fuzzer.trial.options import oracle_names
         from fuzzer.trial.repertoire import LoadFault, repertoire_of
         from fuzzer.worker.child import before_forking
+        from fuzzer.worker.kin import kin_of
         from oracles.builds.cpu_builds import GROUPS
 
         try:
@@ -117,6 +118,7 @@ class _Worker:
             self.say(Refused(f"--oracles {unknown[0]}: unknown oracle; `passfuzz list oracles` shows them all"))
             return False
         before_forking(self.plan.targets)
+        self.repertoire = replace(self.repertoire, kin=kin_of(self.plan, self.repertoire))
         if self.plan.probes is not None:
             self._uncounted = self._uncounted or probes.why_not(self.plan.probes)
         self.say(Ready(str(tvm.__version__), ffi_version(), passfuzz_version(), self._uncounted))

@@ -15,7 +15,7 @@ class SequenceKnobs:
     tir: float = 0.12
     """A single pass, or the first of a walk, is one of TIR, where both may come: small, since a module must go through
     the whole Relax pipeline first."""
-    schedule_lowered: float = 0.3
+    schedule_lowered: float = 0.1
     """A scheduled function goes through both pipelines, which cost as much as seventeen single passes."""
     bare: float = 0.5
     """A pass of any loops gets them untidied: they begin anywhere and step by any number, nothing in them is

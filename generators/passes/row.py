@@ -14,6 +14,8 @@ from generators.compat.texts import native
 from generators.program_facts import Feature, ProgramFacts
 from generators.source import Source
 
+FLOOR, PLANTED_FLOOR = 0.05, 0.2
+"""The floor of a pass (`PassRow.floor`), and of one for which shapes of program are planted."""
 SAME_CALLING = "same"
 """The calling convention of a pass that keeps signatures."""
 
@@ -264,6 +266,10 @@ class Fires:
     there is no such option, or a row sets it."""
     in_repertoire: bool = True
     """False where the pass has something to do on targets with threads only."""
+    at_least: float | None = None
+    """The share of its applications by itself that change the module, where `PassRow.floor` asks too much."""
+    why_fewer: str = ""
+    """The reason for `at_least`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +308,14 @@ class PassRow:
     def of_relax(self) -> bool:
         """Whether the pass may stand while Relax passes are still to come."""
         return any(phase.of_relax for phase in self.place.phases)
+
+    @property
+    def floor(self) -> float:
+        """The share of the applications of the pass by itself that change the module, at least: held by the census of
+        passes in the tests."""
+        if self.fires.at_least is not None:
+            return self.fires.at_least
+        return PLANTED_FLOOR if self.fires.recipes or self.fires.prim_recipes else FLOOR
 
     def draw(self, source: Source, facts: ProgramFacts) -> str | None:
         """A constructor expression, or None when the program has nothing for this pass."""

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from generators.case import PassCall, Tier
 from generators.passes.knobs import KNOBS
+from generators.passes.need import pick_by_need
 from generators.passes.official import official_name
 from generators.passes.order import breaches, standing
 from generators.passes.row import PassRow, Phase, Role
@@ -24,13 +25,13 @@ Kind: TypeAlias = Literal["single", "walk", "pipeline", "tir_pipeline", "walk_th
 Table: TypeAlias = Mapping[str, PassRow]
 
 KINDS: tuple[tuple[Kind, int], ...] = (
-    ("single", 48),
-    ("walk", 28),
+    ("single", 43),
+    ("walk", 25),
     ("walk_then_pipeline", 4),
     ("pipeline", 4),
     ("tir_pipeline", 3),
     ("unusual", 11),
-    ("schedule", 2),
+    ("schedule", 10),
 )
 """The kinds of sequence with their weights. A pipeline costs as much as five single passes, that of TIR as twelve."""
 
@@ -174,12 +175,12 @@ def _pool(table: Table, under_test: Sequence[str] | None, target: TargetRow) -> 
 
 
 def _first_row(source: Source, pool: tuple[PassRow, ...]) -> PassRow:
-    """A row of Relax or of TIR, in their shares."""
+    """A row of Relax or of TIR, in their shares, more often one that seldom fires."""
     relaxed = tuple(row for row in pool if row.of_relax)
     lowering = tuple(row for row in pool if not row.of_relax)
     if relaxed and lowering:
-        return source.pick(lowering if source.flip(KNOBS.sequences.tir) else relaxed)
-    return source.pick(pool)
+        return pick_by_need(source, lowering if source.flip(KNOBS.sequences.tir) else relaxed)
+    return pick_by_need(source, pool)
 
 
 def _draw_single(source: Source, ground: _Ground, length: int) -> _Walk:
@@ -198,7 +199,7 @@ def _draw_walk(source: Source, ground: _Ground, length: int) -> _Walk:
         options = walk.options(staying=False) if walk.open else []
         if not options:
             break
-        walk.take(source.pick(options))
+        walk.take(pick_by_need(source, options))
     return walk
 
 
@@ -209,7 +210,7 @@ def _draw_high_walk(source: Source, ground: _Ground, length: int) -> _Walk:
         options = walk.options(staying=True) if walk.open else []
         if not options:
             break
-        walk.take(source.pick(options))
+        walk.take(pick_by_need(source, options))
     return walk
 
 
@@ -258,13 +259,13 @@ def _tir_pipeline_steps(source: Source, pipelines: Sequence[str]) -> tuple[Plann
     )
 
 
-def _schedule_steps(source: Source, pipelines: Sequence[str]) -> tuple[PlannedPass, ...]:
-    """A schedule; in some cases both pipelines after it."""
+def _schedule_steps(source: Source, target: TargetRow) -> tuple[PlannedPass, ...]:
+    """A schedule; in some cases both pipelines after it, where there is no rule that would bind the rest to threads."""
     setup = tuple(PlannedPass(call.name, "B", setup=True) for call in SETUP[Phase.LEGAL])
     steps = (*setup, PlannedPass(_SCHEDULE, "B"))
-    if not source.flip(KNOBS.sequences.schedule_lowered):
+    if target.threads or not source.flip(KNOBS.sequences.schedule_lowered):
         return steps
-    names = PIPELINES[source.pick(pipelines)]
+    names = PIPELINES[source.pick(target.pipelines)]
     return (*steps, *(PlannedPass(name, "A") for name in (*names[len(setup) :], *TIR_PIPELINE)))
 
 
@@ -289,12 +290,12 @@ def draw_names(
     useless: set[Kind] = set() if usable else {"pipeline"}
     if under_test is not None and not set(under_test) & set(TIR_PIPELINE):
         useless.add("tir_pipeline")
-    if target.threads if under_test is None else _SCHEDULE not in under_test:
+    if under_test is not None and _SCHEDULE not in under_test:
         useless.add("schedule")
     allowed = [(kind, w) for kind, w in KINDS if (kinds is None or kind in kinds) and kind not in useless]
     kind: Kind = weighted(source, allowed or [("single", 1)]) if ground.pool else "schedule"
     if kind == "schedule":
-        return _schedule_steps(source, pipelines)
+        return _schedule_steps(source, target)
     if kind == "pipeline":
         return _pipeline_steps(source, source.pick(usable), whole=False)
     if kind == "tir_pipeline":

@@ -6,8 +6,9 @@ from tvm import tirx
 
 from generators import tvm_api
 from generators.tir.schedule_row import Primitive
-from generators.tir.schedule_view import NoPlace, ScheduledBlock, ScheduledLoop, ScheduleView
+from generators.tir.schedule_view import NoPlace, ScheduledBlock, ScheduledLoop, ScheduleView, uses
 from generators.tir.tensor_intrinsics import WAYS, dot_intrinsic
+from generators.tvm_api import Expr
 
 _REDUCE = int(tirx.IterVar.CommReduce)
 
@@ -130,6 +131,30 @@ def _rfactor(view: ScheduleView) -> str:
 
 
 def _blockize(view: ScheduleView) -> str:
+    neighbours = _blocks_side_by_side(view)
+    if neighbours and view.source.flip(view.knobs.schedules.several):
+        made = ", ".join(block.text for block in view.source.pick(neighbours))
+        return f"sch.blockize([{made}])"
+    return _blockize_one(view)
+
+
+def _blocks_side_by_side(view: ScheduleView) -> list[tuple[ScheduledBlock, ScheduledBlock]]:
+    """Blocks next to each other in the order of the function, under the same parent, each alone in the loops that the
+    other is not in. Not those without axes, which end the process in 0.27."""
+    own = [b for b in view.blocks if b.innermost and b.spatial and not b.guarded and len(b.node.iter_vars)]
+    return [
+        (one, other)
+        for one, other in zip(own, own[1:], strict=False)
+        if one.parent == other.parent and _follows(view, one, other)
+        if all(len(view.below(x)) == 1 for x in (*_loops_of_its_own(one, other), *_loops_of_its_own(other, one)))
+    ]
+
+
+def _follows(view: ScheduleView, one: ScheduledBlock, other: ScheduledBlock) -> bool:
+    return view.blocks.index(other) == view.blocks.index(one) + 1
+
+
+def _blockize_one(view: ScheduleView) -> str:
     _, loop = view.loop(
         lambda b, x: b.innermost and not b.guarded and len(view.below(x)) == 1 and all(y.extent for y in b.loops)
     )
@@ -185,19 +210,27 @@ def _rolling_buffer(view: ScheduleView) -> str:
     ]
     one, other = view.pick(pairs)
     rolled = f"sch.rolling_buffer({one.text}, 0)"
-    own = [loop for loop in _loops_of_its_own(one, other) if _REDUCE not in other.axes_of(loop)]
+    own = [loop for loop in _loops_of_its_own(one, other) if _moves(other, one, loop)]
     return f"(sch.compute_at({one.text}, {view.source.pick(own).text}), {rolled})" if own else rolled
 
 
 def _overlaps(consumer: ScheduledBlock, producer: ScheduledBlock) -> bool:
-    """Whether the consumer reads windows of the producer's buffer: an index that is a sum."""
+    """Whether the consumer reads windows of the producer's buffer."""
+    return bool(_windows(consumer, producer))
+
+
+def _windows(consumer: ScheduledBlock, producer: ScheduledBlock) -> list[Expr]:
+    """The indices that are sums at which the consumer reads the producer's buffer."""
     written = [w.source for w in producer.node.writes]
-    return any(
-        isinstance(x.min, tirx.Add)
-        for r in consumer.node.reads
-        if any(r.source.same_as(w) for w in written)
-        for x in r.region
-    )
+    read = [r for r in consumer.node.reads if any(r.source.same_as(w) for w in written)]
+    return [x.min for r in read for x in r.region if isinstance(x.min, tirx.Add)]
+
+
+def _moves(consumer: ScheduledBlock, producer: ScheduledBlock, loop: ScheduledLoop) -> bool:
+    """Whether the loop moves the window along its dim."""
+    bound = zip(consumer.node.iter_vars, consumer.bindings, strict=True)
+    moved = [v.var for v, value in bound if int(v.iter_type) != _REDUCE and uses(value, loop.node.loop_var)]
+    return any(uses(index, var) for index in _windows(consumer, producer) for var in moved)
 
 
 def _pad_einsum(view: ScheduleView) -> str:
@@ -211,28 +244,64 @@ def _is_einsum(block: ScheduledBlock) -> bool:
 
 
 BLOCK_ROWS = (
-    Primitive("compute_at", _compute_at, "the region that the consumer needs is computed before it", 6),
-    Primitive("reverse_compute_at", _reverse_compute_at, "the consumer of a region runs once it is complete", 5),
-    Primitive("compute_inline", _compute_inline, "the stored expression stands where it is read", 3),
-    Primitive("reverse_compute_inline", _reverse_compute_inline, "the producer stores the consumer's value", 2),
+    Primitive(
+        "compute_at",
+        _compute_at,
+        "the region that the consumer needs is computed before it",
+        6,
+        plants=("pointwise", "pointwise", "pointwise"),
+    ),
+    Primitive(
+        "reverse_compute_at",
+        _reverse_compute_at,
+        "the consumer of a region runs once it is complete",
+        5,
+        plants=("pointwise", "pointwise"),
+    ),
+    Primitive(
+        "compute_inline",
+        _compute_inline,
+        "the stored expression stands where it is read",
+        3,
+        plants=("pointwise", "pointwise"),
+    ),
+    Primitive(
+        "reverse_compute_inline",
+        _reverse_compute_inline,
+        "the producer stores the consumer's value",
+        2,
+        plants=("pointwise", "copy"),
+    ),
     Primitive(
         "fuse_reduction_epilogue",
         _fuse_reduction_epilogue,
         "sum plus bias only, which then starts from the bias; other epilogues change the meaning, as documented",
         4,
         rounds=True,
+        plants=("reduction", "bias"),
     ),
-    Primitive("decompose_reduction", _decompose_reduction, "the init runs before all updates", 5),
-    Primitive("rfactor", _rfactor, "partial results are combined: another order", 5, rounds=True),
-    Primitive("blockize", _blockize, "a block around blocks", 3),
-    Primitive("tensorize", _tensorize, "an intrinsic whose implementation is the loops that it describes", 6),
-    Primitive("decompose_padding", _decompose_padding, "constants first, then the inner elements", 4),
+    Primitive(
+        "decompose_reduction", _decompose_reduction, "the init runs before all updates", 5, plants=("reduction",)
+    ),
+    Primitive("rfactor", _rfactor, "partial results are combined: another order", 5, rounds=True, plants=("argmax",)),
+    Primitive("blockize", _blockize, "a block around blocks", 3, plants=("pointwise", "pointwise")),
+    Primitive(
+        "tensorize",
+        _tensorize,
+        "an intrinsic whose implementation is the loops that it describes",
+        6,
+        plants=("matmul",),
+    ),
+    Primitive(
+        "decompose_padding", _decompose_padding, "constants first, then the inner elements", 4, plants=("padding",)
+    ),
     Primitive(
         "rolling_buffer",
         _rolling_buffer,
         "rows are kept from one iteration to the next, so that order matters after it",
         6,
         last=True,
+        plants=("pointwise", "window"),
     ),
-    Primitive("pad_einsum", _pad_einsum, "padding is filled with zeros and not copied back", 3),
+    Primitive("pad_einsum", _pad_einsum, "padding is filled with zeros and not copied back", 3, plants=("matmul",)),
 )

@@ -22,8 +22,9 @@ _NAMES = "ijklpq"
 
 
 def _scope(view: ScheduleView) -> str:
-    """A storage scope: on a CPU all mean memory of the function's own."""
-    return str(view.source.pick(("shared", "local", "global") if view.threads else ("global", "local")))
+    """A storage scope: on a CPU all mean memory of the function's own. Nests that become kernels share global memory
+    alone."""
+    return "global" if view.threads else view.source.pick(("global", "local"))
 
 
 def _cache_read(view: ScheduleView) -> str:
@@ -49,8 +50,14 @@ def _axes(block: ScheduledBlock) -> list[str]:
 
 
 def _computes_indices(block: ScheduledBlock) -> bool:
-    """Whether an index of a read is a quotient or a remainder."""
-    return any(isinstance(x.min, (tirx.FloorDiv, tirx.FloorMod)) for r in block.node.reads for x in r.region)
+    """Whether a quotient or a remainder is in an index of a load."""
+    loads: list[Node] = []
+    T.visit(block.node.body, T.TensorLoad, loads.append)
+    found: list[Node] = []
+    for load in loads:
+        for index in load.indices:
+            T.visit(index, (tirx.FloorDiv, tirx.FloorMod), found.append)
+    return bool(found)
 
 
 def _plain(block: ScheduledBlock) -> bool:
@@ -186,11 +193,20 @@ def _transform_layout(view: ScheduleView) -> str:
     shape = _lengths(list(block.node.writes[number].source.ty.shape))
     if not 0 < len(shape) <= len(_NAMES):
         raise NoPlace
-    if shape[-1] and view.source.flip(view.knobs.schedules.padded) and len(shape) == 1:
-        made, pad = "lambda i: (i // 4, i % 4)", ", pad_value=0"
-    else:
-        made, pad = _layout_map(view, shape), ""
+    made, pad = _layout_map(view, shape), ""
+    splits = [(axis, factor) for axis, n in enumerate(shape) for factor in (2, 3, 4) if n and n % factor]
+    if splits and view.source.flip(view.knobs.schedules.padded):
+        made = _padded_map(len(shape), *view.source.pick(splits))
+        dtype = T.dtype_text(block.node.writes[number].source.ty.dtype)
+        pad = f", pad_value={view.source.integer(0, 0 if dtype == 'bool' else 1)}"
     return f'sch.transform_layout({block.text}, ("write", {number}), {made}{pad})'
+
+
+def _padded_map(rank: int, axis: int, factor: int) -> str:
+    """A map of indices that splits a dim by what does not divide it."""
+    names = list(_NAMES[:rank])
+    parts = [*names[:axis], f"{names[axis]} // {factor}", *names[axis + 1 :], f"{names[axis]} % {factor}"]
+    return f"lambda {', '.join(names)}: ({', '.join(parts)},)"
 
 
 def _transform_block_layout(view: ScheduleView) -> str:
@@ -246,21 +262,52 @@ CACHE_ROWS = (
     Primitive("cache_write", _cache_write, "a copy that is written first", 4),
     Primitive("reindex_cache_read", _reindex_cache_read, "a copy under other indices", 2),
     Primitive("reindex_cache_write", _reindex_cache_write, "a copy under other indices", 2),
-    Primitive("cache_inplace", _cache_inplace, "a copy that is overwritten and copied back", 3),
-    Primitive("cache_index", _cache_index, "indices computed before they are used", 2),
+    Primitive(
+        "cache_inplace",
+        _cache_inplace,
+        "a copy that is overwritten and copied back",
+        3,
+        plants=("pointwise", "whole_update"),
+    ),
+    Primitive("cache_index", _cache_index, "indices computed before they are used", 2, plants=("divided",)),
     Primitive("reindex", _reindex, "a copy indexed by the block's axes", 3),
     Primitive("read_at", _read_at, "the region that is read is copied first", 2),
     Primitive("write_at", _write_at, "the region that is written is copied back", 2),
-    Primitive("storage_align", _storage_align, "where rows begin, not their contents", 2),
-    Primitive("set_scope", _set_scope, "where a buffer lies", 2),
-    Primitive("unsafe_set_dtype", _unsafe_set_dtype, "wider dtypes only, which hold every value", 2, rounds=True),
-    Primitive("transform_layout", _transform_layout, "bijections; padding is written and never read", 4),
+    Primitive(
+        "storage_align", _storage_align, "where rows begin, not their contents", 2, plants=("pointwise", "pointwise")
+    ),
+    Primitive("set_scope", _set_scope, "where a buffer lies", 2, plants=("pointwise", "pointwise")),
+    Primitive(
+        "unsafe_set_dtype",
+        _unsafe_set_dtype,
+        "wider dtypes only, which hold every value",
+        2,
+        rounds=True,
+        plants=("pointwise", "pointwise"),
+    ),
+    Primitive(
+        "transform_layout",
+        _transform_layout,
+        "bijections; padding is written and never read",
+        4,
+        plants=("pointwise", "pointwise"),
+    ),
     Primitive("transform_block_layout", _transform_block_layout, "bijections of the axes", 3),
-    Primitive("annotate_buffer_access", _annotate_buffer_access, "the region that the block has already", 1),
+    Primitive(
+        "annotate_buffer_access",
+        _annotate_buffer_access,
+        "the region that the block has already",
+        1,
+        plants=("pointwise",),
+    ),
     Primitive("sample_perfect_tile", _sample_perfect_tile, "gives split its factors; the decision is drawn", 1),
     Primitive("sample_partitioned_tile", _sample_partitioned_tile, "as sample_perfect_tile", 1),
     Primitive("sample_categorical", _sample_categorical, "gives annotate its value; the decision is drawn", 1),
     Primitive(
-        "sample_compute_location", _sample_compute_location, "gives compute_at its loop; the decision is drawn", 2
+        "sample_compute_location",
+        _sample_compute_location,
+        "gives compute_at its loop; the decision is drawn",
+        2,
+        plants=("pointwise", "pointwise"),
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -24,7 +24,9 @@ from generators.tir.reductions import draw_argmax, draw_bias, draw_matmul, draw_
 from generators.tir.root_block import rooted
 from generators.tir.site import sequence
 from generators.tir.stages import (
+    draw_apart,
     draw_copy,
+    draw_divided,
     draw_in_place,
     draw_padding,
     draw_pointwise,
@@ -35,22 +37,44 @@ from generators.tir.stages import (
 from generators.tir.swarm import Unusual
 from generators.tvm_api import PrimFunc, Stmt
 
-_STAGES = (
-    (draw_pointwise, 10),
-    (draw_reduction, 5),
-    (draw_matmul, 4),
-    (draw_bias, 4),
-    (draw_window, 3),
-    (draw_padding, 2),
-    (draw_copy, 2),
-    (draw_reshape, 2),
-    (draw_argmax, 1),
-    (draw_tiles, 1),
-    (draw_row_block, 1),
-    (draw_in_place, 1),
-    (draw_whole_update, 1),
-    (draw_scan, 1),
-    (draw_halves, 1),
+STAGES: Mapping[str, Callable[[FunctionDraft], None]] = MappingProxyType(
+    {
+        "pointwise": draw_pointwise,
+        "reduction": draw_reduction,
+        "matmul": draw_matmul,
+        "bias": draw_bias,
+        "window": draw_window,
+        "padding": draw_padding,
+        "copy": draw_copy,
+        "reshape": draw_reshape,
+        "argmax": draw_argmax,
+        "tiles": draw_tiles,
+        "row_block": draw_row_block,
+        "in_place": draw_in_place,
+        "whole_update": draw_whole_update,
+        "scan": draw_scan,
+        "halves": draw_halves,
+        "divided": draw_divided,
+        "apart": draw_apart,
+    }
+)
+"""Every kind of stage by name."""
+_WEIGHTS = (
+    ("pointwise", 10),
+    ("reduction", 5),
+    ("matmul", 4),
+    ("bias", 4),
+    ("window", 3),
+    ("padding", 2),
+    ("copy", 2),
+    ("reshape", 2),
+    ("argmax", 1),
+    ("tiles", 1),
+    ("row_block", 1),
+    ("in_place", 1),
+    ("whole_update", 1),
+    ("scan", 1),
+    ("halves", 1),
 )
 NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
 _SPECIALS = (float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1.0, -1.0)
@@ -78,6 +102,28 @@ def draw_schedulable(source: Source, knobs: TirKnobs = SCHEDULABLE) -> PrimProgr
     """A random PrimFunc of blocks, as `draw_prim_func` draws most, for schedules."""
     draft = begun(source, knobs)
     _draw_stages(draft)
+    return finished(draft, schedulable=True)
+
+
+def draw_planted(source: Source, stages: Sequence[str], knobs: TirKnobs = SCHEDULABLE) -> PrimProgram:
+    """The same with these stages one after another, each of which reads what the one before has written, where it can;
+    some other stages before and after. Raises Unfit where they do not fit what was drawn before them."""
+    draft = begun(source, knobs)
+    for _ in range(source.integer(0, 1)):
+        draw_one(draft)
+    chained = replace(knobs, blocks=replace(knobs.blocks, newest=1.0, output=0.0))
+    if source.flip(knobs.schedules.plain_loops):
+        chained = replace(chained, block_loops=replace(knobs.block_loops, shaped=0.0, kind=0.0, annotated=0.0))
+    more = source.integer(0, 1)
+    draft.knobs = chained
+    for number, name in enumerate(stages, 1):
+        draft.final = number == len(stages) and not more
+        STAGES[name](draft)
+    draft.knobs = knobs
+    for _ in range(more):
+        draft.final = True
+        draw_one(draft)
+    _finish_stages(draft)
     return finished(draft, schedulable=True)
 
 
@@ -151,6 +197,11 @@ def _draw_stages(draft: FunctionDraft) -> None:
     for number in range(count):
         draft.final = number == count - 1
         draw_one(draft)
+    _finish_stages(draft)
+
+
+def _finish_stages(draft: FunctionDraft) -> None:
+    """The outputs, and what reads special values."""
     if not any(t.role == "output" for t in draft.tensors):
         draw_pointwise(draft)
     if any(t.special for t in draft.tensors):
@@ -169,7 +220,7 @@ def _shown(draft: FunctionDraft, tensor: DraftTensor) -> DraftTensor:
 def draw_one(draft: FunctionDraft) -> None:
     """One stage; an elementwise one where the drawn kinds do not fit."""
     for _ in range(draft.knobs.blocks.tries):
-        stage = weighted(draft.source, _STAGES)
+        stage = STAGES[weighted(draft.source, _WEIGHTS)]
         before, statements, features = list(draft.tensors), list(draft.statements), set(draft.features)
         try:
             stage(draft)

@@ -113,8 +113,17 @@ class ScheduleKnobs:
 
     steps: tuple[int, int] = (1, 5)
     """Primitives that a schedule asks for."""
-    tensorized: float = 0.8
-    """A schedule of a matrix product begins with an intrinsic for it: most other steps take the product apart."""
+    steps_after: tuple[int, int] = (1, 3)
+    """The same after the steps that a schedule begins with."""
+    planted: float = 0.85
+    """A schedule begins with a primitive for which the function was drawn, each primitive as often as any other."""
+    planted_tries: int = 5
+    """Functions drawn until one holds what a primitive asks for."""
+    plain_loops: float = 0.7
+    """The loops of blocks that are drawn for a primitive are the simplest there are: several primitives know no
+    others."""
+    insistence: int = 4
+    """Places tried for the primitive that a schedule begins with."""
     patience: int = 6
     """Rows tried for a step before the schedule ends."""
     flag: float = 0.2
@@ -123,8 +132,10 @@ class ScheduleKnobs:
     """compute_at says whether unit loops stay."""
     index: float = 0.2
     """compute_at names the position among the blocks."""
-    padded: float = 0.2
-    """A layout transform of a vector pads."""
+    padded: float = 0.4
+    """A layout transform splits a dim by what does not divide it, and pads."""
+    several: float = 0.5
+    """blockize makes one block of two neighbours, where there are any."""
     three_parts: float = 0.4
     """loop_partition makes three parts, else two."""
     three_loops: float = 0.3

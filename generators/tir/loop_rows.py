@@ -8,7 +8,7 @@ from tvm import tirx
 
 from generators.tir.block_loops import VECTOR
 from generators.tir.schedule_row import Primitive
-from generators.tir.schedule_view import NoPlace, ScheduledBlock, ScheduledLoop, ScheduleView
+from generators.tir.schedule_view import ROOT, NoPlace, ScheduledBlock, ScheduledLoop, ScheduleView
 
 _SPATIAL = int(tirx.IterVar.DataPar)
 _UNROLLED = 16
@@ -120,11 +120,38 @@ def _unroll(view: ScheduleView) -> str:
 
 
 def _bind(view: ScheduleView) -> str:
+    """A nest that no thread has yet: a loop of its only block, or else one more loop around all of it, since threads
+    that compute what others read would need barriers."""
     if not view.threads:
         raise NoPlace
-    _, loop = view.loop(lambda b, x: x.serial and 0 < (x.extent or 0) <= 64 and _spatial(view, x))
+    nests = [nest for nest in _nests(view) if not any(_is_bound(b) for b in nest)]
+    nest = view.pick(nests)
+    block = nest[0]
     axis = view.source.pick(("threadIdx.x", "blockIdx.x", "threadIdx.y", "blockIdx.y", "vthread.x"))
-    return f'sch.bind({loop.text}, "{axis}")'
+    alone = len(nest) == 1 and block.innermost
+    usable = [x for x in block.loops if x.serial and 0 < (x.extent or 0) <= 64 and _spatial(view, x)]
+    if alone and usable:
+        return f'sch.bind({view.source.pick(usable).text}, "{axis}")'
+    outermost = block.loops[0].text if block.loops else block.text
+    return f'sch.bind(sch.add_unit_loop({outermost}), "{axis}")'
+
+
+def _nests(view: ScheduleView) -> list[list[ScheduledBlock]]:
+    """The blocks right below the root, those with the same outermost loop together."""
+    found: list[list[ScheduledBlock]] = []
+    for block in view.blocks:
+        if block.parent != ROOT:
+            continue
+        last = found[-1][0] if found else None
+        if last is not None and last.loops and block.loops and last.loops[0].node.same_as(block.loops[0].node):
+            found[-1].append(block)
+        else:
+            found.append([block])
+    return found
+
+
+def _is_bound(block: ScheduledBlock) -> bool:
+    return any(loop.node.thread_binding is not None for loop in block.loops)
 
 
 def _merge(view: ScheduleView) -> str:
@@ -191,13 +218,23 @@ LOOP_ROWS = (
     ),
     Primitive("reorder_block_iter_var", _reorder_block_iter_var, "axes of a block have no order", 2),
     Primitive("add_unit_loop", _add_unit_loop, "a loop of one iteration", 2),
-    Primitive("parallel", _parallel, "TVM refuses loops that a reduced axis or another iteration depends on", 3),
+    Primitive(
+        "parallel",
+        _parallel,
+        "TVM refuses loops that a reduced axis or another iteration depends on",
+        3,
+        host=True,
+    ),
     Primitive("vectorize", _vectorize, "as for parallel", 3),
     Primitive("unroll", _unroll, "the same iterations", 2),
     Primitive("bind", _bind, "as for parallel; only for targets with threads", 3, threads=True),
     Primitive(
-        "merge", _merge, "loops of equal length whose blocks have no buffer in common that one of them writes", 2
+        "merge",
+        _merge,
+        "loops of equal length whose blocks have no buffer in common that one of them writes",
+        2,
+        plants=("apart", "apart"),
     ),
     Primitive("annotate", _annotate, "hints that choose how code is written, not its results", 2),
-    Primitive("unannotate", _unannotate, "hints only are there to be taken away", 2),
+    Primitive("unannotate", _unannotate, "hints only are there to be taken away", 2, after=("annotate",)),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 import tvm
@@ -12,16 +13,30 @@ from generators import tvm_api
 from generators.case import EntryCall
 from generators.program import Program
 from generators.program_facts import Feature, Parameter, ProgramFacts
-from generators.source import Source
-from generators.tir.functions import draw_prim_func, draw_schedulable
+from generators.source import Source, weighted
+from generators.tir.function_draft import Unfit
+from generators.tir.functions import draw_planted, draw_prim_func, draw_schedulable
 from generators.tir.integers import draw_integer_func
 from generators.tir.kernels import draw_kernel_func
-from generators.tir.knobs import DEFAULT, FUNCTIONS, ONE_OF_SOME, TirKnobs, for_barriers, for_rules, for_threads
+from generators.tir.knobs import (
+    DEFAULT,
+    FUNCTIONS,
+    ONE_OF_SOME,
+    SCHEDULABLE,
+    TirKnobs,
+    for_barriers,
+    for_rules,
+    for_threads,
+)
 from generators.tir.prim_program import PrimParameter, PrimProgram
-from generators.tir.schedules import draw_schedule
+from generators.tir.primitives import PRIMITIVES
+from generators.tir.schedules import Before, draw_schedule, has_place
 from generators.tvm_api import BaseFunc, Expr, GlobalVar, RelaxFunction, Type, Var
 from generators.unavailable import Unavailable
 
+PLANTED_WEIGHT = 3
+"""Weight of a primitive that asks for certain stages, among those that a schedule begins with: the others, of weight 1,
+have a place in most functions and are taken as further steps."""
 CALLED = "prim"
 """The name of the function in the module around it."""
 
@@ -119,18 +134,46 @@ def _draw_prim_func(source: Source, knobs: TirKnobs) -> PrimProgram:
     return draw_integer_func(source) if source.flip(knobs.forms.integer) else draw_prim_func(source, knobs)
 
 
-def draw_scheduled_program(source: Source) -> Program:
+def draw_scheduled_program(source: Source, *, threads: bool = False) -> Program:
     """A drawn function with a schedule of it; the last step is one that TVM broke on where one did.
 
-    Raises Unavailable where no step applied.
+    Most functions are drawn for the primitive that the schedule begins with. threads: nests of loops are bound to
+    threads in the end. Raises Unavailable where no step applied. A step may end the process.
     """
-    program = draw_schedulable(source)
-    first = ("tensorize",) if "matmul" in program.features and source.flip(DEFAULT.schedules.tensorized) else ()
-    drawn = draw_schedule(source, program, source.integer(*DEFAULT.schedules.steps), first=first)
-    steps = [*drawn.steps, *([drawn.broken.step] if drawn.broken is not None else [])]
+    program, first = draw_to_schedule(source, threads)
+    return scheduled(program, draw_steps(source, program, first, threads))
+
+
+def draw_steps(
+    source: Source, program: PrimProgram, first: Sequence[str], threads: bool, before: Before | None = None
+) -> tuple[str, ...]:
+    """The steps of a schedule that begins with these primitives, as texts. before: as for `draw_schedule`."""
+    ratios = DEFAULT.schedules
+    steps = source.integer(*(ratios.steps_after if first else ratios.steps))
+    drawn = draw_schedule(source, program, steps, threads=threads, first=first, before=before)
+    broken = () if drawn.broken is None else (drawn.broken.step,)
+    return tuple(step.text for step in (*drawn.steps, *broken))
+
+
+def scheduled(program: PrimProgram, steps: tuple[str, ...]) -> Program:
+    """The module of a function with these steps of a schedule of it. Raises Unavailable where there is none."""
     if not steps:
         raise Unavailable("no schedule")
-    return wrapped(program, schedule=tuple(step.text for step in steps))
+    return wrapped(program, schedule=steps)
+
+
+def draw_to_schedule(source: Source, threads: bool) -> tuple[PrimProgram, tuple[str, ...]]:
+    """A function, and the primitives that its schedule begins with."""
+    knobs = for_threads(for_rules(SCHEDULABLE)) if threads else SCHEDULABLE
+    if source.flip(DEFAULT.schedules.planted):
+        rows = [row for row in PRIMITIVES if not row.threads and not (threads and row.host)]
+        row = weighted(source, [(row, PLANTED_WEIGHT if row.plants else 1) for row in rows])
+        for _ in range(DEFAULT.schedules.planted_tries):
+            with suppress(Unfit):
+                program = draw_planted(source, row.plants, knobs)
+                if has_place(source, program, (*row.after, row.name)[0], threads=threads):
+                    return program, (*row.after, row.name)
+    return draw_schedulable(source, knobs), ()
 
 
 def _main(callees: Sequence[_Callee]) -> RelaxFunction:

@@ -16,6 +16,8 @@ from generators.tir.prim_program import PrimProgram
 from generators.tvm_api import Buffer, Expr, Node, Stmt, Var
 
 T = TypeVar("T")
+ROOT = 'sch.get_sblock("root")'
+"""The expression that gets the root block."""
 
 
 class NoPlace(Exception):
@@ -144,7 +146,7 @@ def view_of(
 ) -> ScheduleView:
     """The schedule as it stands."""
     found: list[tuple[Node, str, str]] = []
-    _below(schedule, schedule.get_sblock("root"), 'sch.get_sblock("root")', found)
+    _below(schedule, schedule.get_sblock("root"), ROOT, found)
     nodes = [schedule.get(rv) for rv, _, _ in found]
     names = Counter(str(node.name_hint) for node in nodes)
     realized = _realized(schedule.mod[program.function].body)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import tvm
 from tvm import s_tir
@@ -19,6 +20,8 @@ from generators.tir.schedule_view import NoPlace, view_of
 from generators.tvm_api import IRModule
 
 _SEED = 1
+BINDINGS = 40
+"""The most steps that bind nests to threads, of which TVM refuses some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,9 @@ class ScheduleStep:
 
     primitive: str
     text: str
+
+
+Before: TypeAlias = Callable[[tuple[ScheduleStep, ...]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,51 +75,107 @@ def draw_schedule(
     threads: bool = False,
     rows: Sequence[Primitive] = PRIMITIVES,
     first: Sequence[str] = (),
-    before: Callable[[ScheduleStep], None] | None = None,
+    before: Before | None = None,
     knobs: TirKnobs = DEFAULT,
 ) -> Scheduled:
-    """Applies up to `steps` primitives to a program of blocks; `before` hears of each step just before it is taken,
-    so that a step that kills the process is known.
+    """Applies up to `steps` primitives to a program of blocks.
 
-    threads: whether the target has thread axes. first: names of rows of which the first step is one where they have a
-    place. Raises ValueError for a program without blocks.
+    threads: whether the target has thread axes. Nests of loops are bound to them then, after the other steps, where
+    TVM allows it.
+    first: names of rows to begin with, in this order, each where it has a place; those steps come on top. before: hears
+    just before each step the steps that have applied, and last that one, so that one that kills the process is known.
+    Raises ValueError for a program without blocks.
     """
     if not program.schedulable:
         raise ValueError("the function has no blocks")
-    taken: list[ScheduleStep] = []
-    refused: Counter[str] = Counter()
-    usable = [row for row in rows if threads or not row.threads]
     try:
         schedule = _begun(program.module)
     except tvm_api.InternalError:  # passes that schedule the function die in the same place, which is judged there
         return Scheduled(program, program, (), Counter({"Schedule": 1}), None, False)
+    drawing = _Drawing(source, program, threads, knobs, before, schedule)
+    by_name = {row.name: row for row in rows}
+    for name in first:
+        drawing.insist(by_name[name])
+    usable = [row for row in rows if not row.threads and not (threads and row.host)]
+    for _ in range(steps):
+        if drawing.ended or not usable or drawing.step(usable) is None:
+            break
+    binding = [row for row in rows if row.threads] if threads else []
+    for _ in range(BINDINGS):
+        if not binding or drawing.broken is not None or drawing.step(binding) is None:
+            break
+    rounds = any(by_name[step.primitive].rounds for step in drawing.taken)
+    scheduled = replace(program, module=drawing.schedule.mod)
+    return Scheduled(scheduled, program, tuple(drawing.taken), drawing.refused, drawing.broken, rounds)
+
+
+def has_place(source: Source, program: PrimProgram, name: str, *, threads: bool = False) -> bool:
+    """Whether the primitive has a place in the function as it is. Raises KeyError where no row has this name."""
+    try:
+        schedule = _begun(program.module)
+    except tvm_api.InternalError:
+        return False
+    row = {row.name: row for row in PRIMITIVES}[name]
+    return _Drawing(source, program, threads, DEFAULT, None, schedule).drawn([row]) is not None
+
+
+@dataclass(slots=True)
+class _Drawing:
+    """A schedule while it is drawn. ended: no other step may follow."""
+
+    source: Source
+    program: PrimProgram
+    threads: bool
+    knobs: TirKnobs
+    before: Before | None
+    schedule: s_tir.Schedule
+    taken: list[ScheduleStep] = field(default_factory=list)
+    refused: Counter[str] = field(default_factory=Counter)
     broken: Broken | None = None
-    by_name = {row.name: row for row in usable}
-    begins = [row for row in usable if row.name in first]
-    for number in range(steps):
-        begun = _drawn(source, schedule, program, threads, taken, begins, knobs) if begins and number == 0 else None
-        step = begun or _drawn(source, schedule, program, threads, taken, usable, knobs)
-        if step is None:
-            break
-        if before is not None:
-            before(step)
-        outcome = _applied(schedule, step)
+    ended: bool = False
+
+    def insist(self, row: Primitive) -> None:
+        """Takes a step of this row, in one of some places, where it has any."""
+        for _ in range(self.knobs.schedules.insistence):
+            if self.ended or self.step([row]) is not False:
+                return
+
+    def step(self, rows: Sequence[Primitive]) -> bool | None:
+        """Whether a step of one of the rows applied; None where those that were tried have no place."""
+        drawn = self.drawn(rows)
+        if drawn is None:
+            return None
+        row, step = drawn
+        if self.before is not None:
+            self.before((*self.taken, step))
+        outcome = _applied(self.schedule, step)
         if outcome is True:
-            outcome = _checked(schedule, program, step)
+            outcome = _checked(self.schedule, self.program, step)
         if isinstance(outcome, Broken):
-            broken = outcome
-            schedule = replayed(program.module, taken)
-            break
+            self.broken, self.ended = outcome, True
+            self.schedule = replayed(self.program.module, self.taken)
+            return False
         if outcome:
-            taken.append(step)
-        else:
-            refused[step.primitive] += 1
-            if step.text.startswith("("):  # several calls, of which the first may have been made
-                schedule = replayed(program.module, taken)
-        if outcome and by_name[step.primitive].last:
-            break
-    rounds = any(by_name[step.primitive].rounds for step in taken)
-    return Scheduled(replace(program, module=schedule.mod), program, tuple(taken), refused, broken, rounds)
+            self.taken.append(step)
+            self.ended = row.last
+            return True
+        self.refused[step.primitive] += 1
+        if step.text.startswith("("):  # several calls, of which the first may have been made
+            self.schedule = replayed(self.program.module, self.taken)
+        return False
+
+    def drawn(self, rows: Sequence[Primitive]) -> tuple[Primitive, ScheduleStep] | None:
+        """A step for which there is a place, and its row; None where some rows had none."""
+        applied = [step.primitive for step in self.taken]
+        view = view_of(self.source, self.schedule, self.program, self.threads, applied, self.knobs)
+        weights = [(row, row.weight) for row in rows]
+        for _ in range(self.knobs.schedules.patience):
+            row = weighted(self.source, weights)
+            try:
+                return row, ScheduleStep(row.name, row.draw(view))
+            except NoPlace:
+                continue
+        return None
 
 
 def replayed(module: IRModule, steps: Sequence[ScheduleStep]) -> s_tir.Schedule:
@@ -128,27 +190,6 @@ def _begun(module: IRModule) -> s_tir.Schedule:
     """A schedule of a copy: steps inside a block in a block may write into the module that the schedule was made of."""
     module = tvm_api.copy_of(module)
     return s_tir.Schedule(module, seed=_SEED, error_render_level="fast")
-
-
-def _drawn(
-    source: Source,
-    schedule: s_tir.Schedule,
-    program: PrimProgram,
-    threads: bool,
-    taken: list[ScheduleStep],
-    rows: Sequence[Primitive],
-    knobs: TirKnobs,
-) -> ScheduleStep | None:
-    """A step for which there is a place; None where some rows had none."""
-    view = view_of(source, schedule, program, threads, [step.primitive for step in taken], knobs)
-    weights = [(row, row.weight) for row in rows]
-    for _ in range(knobs.schedules.patience):
-        row = weighted(source, weights)
-        try:
-            return ScheduleStep(row.name, row.draw(view))
-        except NoPlace:
-            continue
-    return None
 
 
 def _applied(schedule: s_tir.Schedule, step: ScheduleStep) -> bool | Broken:

@@ -162,6 +162,33 @@ def _unravelled(draft: FunctionDraft, flat: Expr, tensor: DraftTensor) -> list[E
     return indices[::-1]
 
 
+def draw_apart(draft: FunctionDraft) -> None:
+    """An elementwise block of an input, which has nothing to do with the stages before: loops of both can merge."""
+    others = [t for t in draft.tensors if t.role != "input"]
+    draft.tensors = [t for t in draft.tensors if t.role == "input"]
+    draw_pointwise(draft)
+    draft.tensors += others
+
+
+def draw_divided(draft: FunctionDraft) -> None:
+    """Two elements at a quotient and a remainder of the last axis: indices that are worth to be computed first."""
+    options = [t for t in recent(draft) if t.dims and all(d.static and d.value for d in t.dims)]
+    tensor = pick_recent(draft, options)
+    divisor = draft.source.pick((2, 3, 4))
+    last = tensor.dims[-1]
+    dims = [*tensor.dims[:-1], draft.extent(last.value * divisor)]
+
+    def value(terms: list[Term]) -> Term:
+        lead, inner = [t.expr for t in terms[:-1]], terms[-1].expr
+        quotient, rest = (node(inner, draft.number(divisor)) for node in (tirx.FloorDiv, tirx.FloorMod))
+        wrapped = tirx.FloorMod(tirx.Add(quotient, rest), draft.number(last.value))
+        element, other = load(tensor, [*lead, quotient]), load(tensor, [*lead, wrapped])
+        return both(draft, element, other)
+
+    draft.features.add("divided")
+    _stage(draft, draft.new_name("div"), dims, value, [])
+
+
 def draw_padding(draft: FunctionDraft) -> None:
     """A tensor with constants around it, for decompose_padding."""
     options = [t for t in recent(draft) if t.dims and t.dtype != "bool" and t.elements <= 256]

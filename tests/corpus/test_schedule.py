@@ -76,6 +76,9 @@ def test_a_drawn_schedule_applies_to_the_module_around_its_function(index: int) 
         after = made(program.module)
     except (tvm_api.InternalError, KeyError):
         return  # the last step is one that TVM broke on
+    except ValueError as error:
+        assert str(error).lstrip().startswith("Check failed")  # the same, said by another kind of check
+        return
     assert {g.name_hint for g in after.functions} == {g.name_hint for g in program.module.functions}
     assert not tvm_api.structural_equal(after, program.module)
 

@@ -84,8 +84,12 @@ def test_a_schedule_comes_with_its_program() -> None:
         assert all(step in first.source for step in program.facts.schedule)
 
 
-def test_schedules_are_drawn_only_where_they_are_asked_for() -> None:
-    assert not any(call.name == SCHEDULE for e, _ in drawn(Plan(3)) for call in (*e.setup, *e.passes))
+def test_schedules_are_drawn_where_everything_is_under_test_or_they_are() -> None:
+    def scheduled(plan: Plan) -> int:
+        return sum(any(call.name == SCHEDULE for call in (*e.setup, *e.passes)) for e, _ in drawn(plan))
+
+    assert scheduled(Plan(3))
+    assert not scheduled(Plan(3, under_test=("FoldConstant",)))
 
 
 @pytest.mark.parametrize("name", ["FuseTransposeMatmul", "CombineParallelMatmul", "FoldBatchnormToConv2D"])

@@ -7,6 +7,7 @@ import os
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,17 @@ import pytest
 import tvm
 import tvm_ffi
 from hypothesis import HealthCheck, given, settings
-from tvm import s_tir
+from tvm import s_tir, tirx
 
+from generators import tvm_api
 from generators.source import SeededSource
-from generators.tir.functions import draw_prim_func, draw_schedulable
+from generators.tir.function_draft import Unfit
+from generators.tir.functions import draw_planted, draw_prim_func, draw_schedulable
 from generators.tir.prim_program import PrimProgram
 from generators.tir.primitives import EXCLUDED, PRIMITIVES
+from generators.tir.relax_caller import draw_to_schedule
 from generators.tir.schedule_row import Primitive
-from generators.tir.schedules import Scheduled, ScheduleStep, draw_schedule, replayed
+from generators.tir.schedules import Scheduled, ScheduleStep, draw_schedule, has_place, replayed
 from generators.tir.strategies import scheduled_prim_funcs
 from generators.tir.tensor_intrinsics import dot_intrinsic
 from oracles.reference.tir import run_prim_func
@@ -121,10 +125,11 @@ def test_drawing_leaves_the_program_as_it_was() -> None:
 
 
 def test_each_step_is_announced_before_it_is_taken() -> None:
-    told: list[ScheduleStep] = []
+    told: list[tuple[ScheduleStep, ...]] = []
     source = SeededSource(23, 3)
     scheduled = draw_schedule(source, draw_schedulable(source), 5, before=told.append)
-    assert [step for step in told if step in scheduled.steps] == list(scheduled.steps)
+    assert [steps[-1] for steps in told if steps[-1] in scheduled.steps] == list(scheduled.steps)
+    assert all(steps[:-1] == scheduled.steps[: len(steps) - 1] for steps in told)
     assert len(told) == len(scheduled.steps) + sum(scheduled.refused.values()) + (scheduled.broken is not None)
 
 
@@ -147,6 +152,37 @@ def test_a_refusal_is_counted_and_an_internal_error_is_broken() -> None:
     raises = planted("get", "sch.mod.no_such_attribute")
     broken = draw_schedule(SeededSource(1), program, 3, rows=[raises]).broken
     assert broken is not None and broken.step.text == "sch.mod.no_such_attribute" and broken.error == "AttributeError"
+
+
+@pytest.mark.parametrize("row", [r for r in PRIMITIVES if r.plants or r.after], ids=lambda row: row.name)
+def test_functions_that_are_drawn_for_a_primitive_have_a_place_for_it(row: Primitive) -> None:
+    first = (*row.after, row.name)[0]
+    held = 0
+    for seed in range(40):
+        with suppress(Unfit):
+            held += has_place(SeededSource(28, seed), draw_planted(SeededSource(27, seed), row.plants), first)
+    assert held >= 3
+
+
+def test_nearly_every_nest_is_bound_to_threads_where_there_are_some() -> None:
+    """TVM refuses loops around blocks whose iterations stay in order."""
+    bound: list[bool] = []
+    for seed in range(20):
+        source = SeededSource(29, seed)
+        program, first = draw_to_schedule(source, True)
+        drawn = draw_schedule(source, program, 2, threads=True, first=first)
+        if drawn.broken is None:
+            outer = drawn.program.func.body.block.body
+            nests = list(outer.seq) if isinstance(outer, tirx.SeqStmt) else [outer]
+            bound += [binds_threads(nest) for nest in nests]
+    assert len(bound) > 20 and sum(bound) > 0.8 * len(bound), (sum(bound), len(bound))
+
+
+def binds_threads(nest: Any) -> bool:
+    """Whether some loop of the nest is bound."""
+    found: list[Any] = []
+    tvm_api.visit(nest, tirx.For, found.append)
+    return any(loop.thread_binding is not None for loop in found)
 
 
 def test_a_function_that_no_schedule_can_be_begun_for_has_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,103 @@
+"""What makes passes fire that seldom do, where few are under test: some draws are tried before the campaign, and the
+choices of those on which such a pass fires are kept. A share of the cases then repeats the choices of one, but for a
+few. Worker processes only.
+
+The trials depend on the plan alone, so that every worker finds the same, and a case stays a function of its seed and
+index. They run in children, since a pass may end its process; a draw that does so is left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from fuzzer.protocol import Plan
+from fuzzer.trial.repertoire import Repertoire
+from fuzzer.trial.unjudged import unjudged_steps
+from fuzzer.worker.draw import draw_from
+from generators.passes.row import PLANTED_FLOOR
+from generators.passes.table import PASSES
+from generators.source import Echo, SeededSource
+from generators.unavailable import Unavailable
+from oracles.forked import Write, written_by
+
+Choices: TypeAlias = tuple[Any, ...]
+"""What a source gave, in order."""
+
+TRIALS = 48
+"""Draws that are tried: a pass that fires in one of twenty is seen in nine of ten campaigns."""
+FEW = 4
+"""With more passes under test than these, each gets its share of what is planted for all, and nothing is tried."""
+KEPT = 6
+"""The most draws that are kept for each target."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A draw that was applied. target: the one that it was for. fired: passes under test that changed the module."""
+
+    target: str
+    fired: tuple[str, ...]
+    choices: Choices
+
+
+def kin_of(plan: Plan, repertoire: Repertoire) -> Mapping[str, tuple[Choices, ...]]:
+    """By target, the choices of draws on which passes under test fire that do so on less than PLANTED_FLOOR of them."""
+    if not _wanted(plan, repertoire):
+        return MappingProxyType({})
+    trials = _tried(plan, repertoire)
+    times = Counter(name for trial in trials for name in trial.fired)
+    seldom = {name for name, number in times.items() if number < PLANTED_FLOOR * len(trials)}
+    kept: dict[str, tuple[Choices, ...]] = {}
+    for trial in trials:
+        if seldom & set(trial.fired):
+            kept[trial.target] = (*kept.get(trial.target, ()), trial.choices)[:KEPT]
+    return kept
+
+
+def _wanted(plan: Plan, repertoire: Repertoire) -> bool:
+    """Whether something is tried: few passes are under test, one of them without shapes of program that are known to
+    make it fire."""
+    names = repertoire.under_test or ()
+    known = [name for name in names if name in PASSES and PASSES[name].floor >= PLANTED_FLOOR]
+    return 0 < len(names) <= FEW and plan.corpus is None and len(known) < len(names)
+
+
+def _tried(plan: Plan, repertoire: Repertoire) -> list[_Trial]:
+    """The trials whose draw did not end its child."""
+    found: list[_Trial] = []
+    begun = 0
+    while begun < TRIALS:
+        first = begun
+
+        def work(write: Write, first: int = first) -> None:
+            for number in range(first, TRIALS):
+                write(b"\n")
+                write(json.dumps(_trial(plan, repertoire, number)).encode())
+
+        _, data = written_by(work, plan.deadline_s * TRIALS)
+        texts = data.split(b"\n")[1:]
+        begun += max(len(texts), 1)
+        answers = [json.loads(text) for text in texts if text]
+        found += [_Trial(target, tuple(fired), tuple(choices)) for target, fired, choices in filter(None, answers)]
+    return found
+
+
+def _trial(plan: Plan, repertoire: Repertoire, number: int) -> tuple[str, list[str], list[Any]] | None:
+    """The target, the passes that fired, and the choices; None where nothing is drawn. Numbered from -1 downwards, so
+    that no case of a campaign has its seed."""
+    index = -1 - number
+    there = plan.at(index)
+    source = Echo(SeededSource(plan.seed, index))
+    try:
+        experiment = draw_from(source, there, repertoire, index).experiment
+    except Unavailable:
+        return None
+    under_test = set(repertoire.under_test or ())
+    steps = unjudged_steps(experiment, repertoire, there.target)
+    fired = {step.call.name for step in steps if step.changed}
+    return there.target, sorted(fired & under_test), source.given if fired & under_test else []

@@ -1,0 +1,92 @@
+"""A pass under test that seldom fires gets what made it fire, varied."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+
+import pytest
+
+from benchmarks.fires import fired
+from fuzzer.protocol import Plan
+from fuzzer.trial.repertoire import Repertoire, repertoire_of
+from fuzzer.worker.draw import draw_experiment
+from fuzzer.worker.kin import FEW, kin_of
+from generators import tvm_api
+from generators.passes.table import PASSES
+from generators.targets import DEFAULT
+from generators.unavailable import Unavailable
+
+SELDOM = """
+import zlib
+
+import tvm
+from tvm import relax
+
+WANTED = 3006341449
+
+def make():
+    @tvm.transform.module_pass(opt_level=0)
+    def marks(module, context):
+        found = []
+        def see(expr):
+            if isinstance(expr, relax.Call) and zlib.crc32(str(getattr(expr.op, "name", "")).encode()) == WANTED:
+                found.append(expr)
+        for gvar, function in module.functions.items():
+            if isinstance(function, relax.Function):
+                relax.analysis.post_order_visit(function, see)
+        return module.with_attr("marked", 1) if found else module
+    return marks
+
+PASSES = {"Seldom": make}
+"""
+CASES = 60
+
+
+@pytest.fixture(scope="module")
+def seldom(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Repertoire]:
+    """A campaign for a pass that looks for an operator, relax.cumsum, whose name its code does not show, and what was
+    found for it."""
+    path = tmp_path_factory.mktemp("load") / "seldom.py"
+    path.write_text(SELDOM)
+    plan = Plan(7, load=str(path))
+    repertoire = repertoire_of(plan)
+    return plan, replace(repertoire, kin=kin_of(plan, repertoire))
+
+
+def share(plan: Plan, repertoire: Repertoire) -> float:
+    cases = [case for case in fired(plan, repertoire, range(CASES)) if case.drawn]
+    return sum(bool(case.changed["Seldom"]) for case in cases) / len(cases)
+
+
+def test_a_pass_that_seldom_fires_fires_more_often_with_its_kin(seldom: tuple[Plan, Repertoire]) -> None:
+    plan, repertoire = seldom
+    assert repertoire.kin[DEFAULT]
+    without = share(plan, replace(repertoire, kin={}))
+    assert without < 0.2 and share(plan, repertoire) > 0.1 + 1.5 * without
+
+
+def test_the_cases_that_resemble_each_other_are_not_the_same(seldom: tuple[Plan, Repertoire]) -> None:
+    plan, repertoire = seldom
+    texts = []
+    for index in range(20):
+        try:
+            texts.append(tvm_api.script_of(draw_experiment(plan, repertoire, index).experiment.module))
+        except Unavailable:
+            continue
+    assert len(set(texts)) > 0.9 * len(texts) > 9
+
+
+def test_every_worker_finds_the_same(seldom: tuple[Plan, Repertoire]) -> None:
+    plan, repertoire = seldom
+    assert kin_of(plan, repertoire_of(plan)) == repertoire.kin
+
+
+def test_nothing_is_tried_for_passes_with_shapes_nor_for_many() -> None:
+    planted = next(name for name, row in PASSES.items() if row.fires.recipes)
+    rest = tuple(name for name, row in PASSES.items() if not row.fires.recipes and not row.fires.prim_recipes)
+    for names in ((), (planted,), rest[: FEW + 1]):
+        plan = Plan(7, under_test=names)
+        assert not kin_of(plan, repertoire_of(plan)), names

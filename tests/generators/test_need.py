@@ -1,0 +1,48 @@
+"""Passes that seldom fire are drawn more often, and schedules in their share."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from generators.passes.need import COMMON, FIRES, MOST, need, pick_by_need
+from generators.passes.row import Role
+from generators.passes.sequences import draw_names
+from generators.passes.table import PASSES, the
+from generators.source import SeededSource
+from generators.targets import TARGETS
+
+SCHEDULE = the(Role.SCHEDULES).name
+
+
+def test_the_table_names_passes_and_shares() -> None:
+    assert FIRES.keys() <= PASSES.keys()
+    assert all(0 < rate <= 1000 for rate in FIRES.values())
+
+
+def test_the_need_falls_with_the_rate_and_stays_within_its_bounds() -> None:
+    rows = sorted(PASSES.values(), key=lambda row: FIRES.get(row.name, 0))
+    needs = [need(row) for row in rows]
+    assert needs == sorted(needs, reverse=True)
+    assert needs[0] == MOST and set(needs) <= set(range(1, MOST + 1))
+    assert all(need(row) == 1 for row in rows if FIRES.get(row.name, 0) >= COMMON)
+
+
+def test_rows_are_picked_in_proportion_to_their_need() -> None:
+    common = next(row for row in PASSES.values() if need(row) == 1)
+    silent = next(row for row in PASSES.values() if need(row) == MOST)
+    source = SeededSource(1)
+    picked = Counter(pick_by_need(source, (common, silent)).name for _ in range(900))
+    assert 0.5 * MOST < picked[silent.name] / picked[common.name] < 2 * MOST
+
+
+def test_a_tenth_of_the_cases_are_schedules() -> None:
+    for target in (TARGETS["llvm"], TARGETS["cuda"]):
+        drawn = [draw_names(SeededSource(2, index), PASSES, target=target) for index in range(1000)]
+        share = sum(any(step.name == SCHEDULE for step in steps) for steps in drawn) / len(drawn)
+        assert 0.07 < share < 0.13
+
+
+def test_a_schedule_for_threads_has_no_pipeline_after_it() -> None:
+    for index in range(200):
+        steps = draw_names(SeededSource(3, index), PASSES, kinds=("schedule",), target=TARGETS["cuda"])
+        assert [step.name for step in steps if not step.setup] == [SCHEDULE]
