@@ -9,7 +9,9 @@ _SLOW = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.
 
 
 def register_profiles() -> None:
-    """For `pytest --hypothesis-profile long`."""
+    """One for every test, in which no time counts, and one for `pytest --hypothesis-profile long`."""
+    settings.register_profile("untimed", deadline=None, suppress_health_check=(HealthCheck.too_slow,))
+    settings.load_profile("untimed")
     settings.register_profile("long", max_examples=50_000, deadline=None, suppress_health_check=_SLOW)
 
 
