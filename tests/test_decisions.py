@@ -29,6 +29,7 @@ READ = {
     "corpus/tracebacks.py": "what Python and TVM print",
     "corpus/wording.py": "kinds of errors that TVM raised",
     "fuzzer/commands/doctor.py": "names of probes",
+    "fuzzer/coverage/count.py": "the source files that rows of passes name",
     "fuzzer/oneshot/keep.py": "any message, by the regular expression of a user",
     "fuzzer/oneshot/prepare.py": "what TVM's parser says",
     "fuzzer/replaying/comparison.py": "what TVM has raised, in this version and in the one of the record",

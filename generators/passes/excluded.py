@@ -53,6 +53,7 @@ EXCLUDED: dict[str, ExcludedPass] = {
 QUIET: dict[str, str] = {
     "LowerGPUIPCAllocStorage": "looks for the scope ipc_memory, which IPCAllReduceRewrite alone asks for; its result "
     "calls a function that only builds with CUDA and NCCL have",
+    "s_tir.LowerAsyncDMA": "calls the DMA engine of Hexagon, which nothing here has",
     "s_tir.VerifyVTCMLimit": "a check: it gives back the module that it gets, or refuses it",
     "tirx.VerifyMemory": "a check: it gives back the module that it gets, or refuses it",
     "tirx.AnnotateEntryFunc": "marks the entry of a module whose only public function is a PrimFunc; where a public "

@@ -30,7 +30,7 @@ def said_by(tmp_path: Path) -> Callable[[Any], list[Any]]:
         errors = os.open(tmp_path / "stderr", os.O_RDWR | os.O_CREAT)
         plan = Plan(1, scratch=str(tmp_path), memory_bytes=1 << 34)
         try:
-            main._Worker(plan, Recorder.create(tmp_path / "flight"), writer, errors).obey(command)
+            main._Worker(plan, Recorder.create(tmp_path / "flight"), writer, errors, "").obey(command)
             return list(Lines[Any](Answer).take(rest_of(reader)))
         finally:
             for descriptor in (reader, writer, errors):

@@ -44,6 +44,7 @@ from reports.finding_row import FindingRow, Standing, row_of
 from reports.formats import FORMATS
 from reports.live import LiveDisplay
 from reports.matrix import Column, Matrix, ReplayRow
+from reports.reached import ALL, Reached
 from reports.summary import Ended, Report, RunFacts, write_out
 from reports.tally import FIELDS, Tally, tally_of
 from reports.terminal import Terminal, cell
@@ -69,6 +70,7 @@ def filled(kind: Any, text: str, **others: Any) -> Any:
         int: 2,
         bool: False,
         Ended | None: None,
+        Reached | None: Reached(text, {text: 1, ALL: 1}, {text: 2, ALL: 2}),
         Standing: "new",
     }
     hints = get_type_hints(kind)

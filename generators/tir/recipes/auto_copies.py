@@ -187,8 +187,10 @@ def _grid(draft: FunctionDraft) -> _Grid:
     return _Grid(block, threads, axis(draft, turns))
 
 
-def _global(draft: FunctionDraft, grid: _Grid, shape: tuple[int, ...], values: Range, role: str, lead: float) -> _Whole:
-    own = draft.source.flip(lead)
+def _global(
+    draft: FunctionDraft, grid: _Grid, shape: tuple[int, ...], values: Range, role: str, share: float
+) -> _Whole:
+    own = draft.source.flip(share)
     dims = (grid.parts, *shape) if own else (grid.parts * shape[0], *shape[1:])
     extents = tuple(draft.extent(n) for n in dims)
     tensor = draft.add_tensor("A" if role == "input" else "T", extents, draft.dtype, values, role=role)

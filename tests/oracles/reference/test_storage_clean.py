@@ -215,6 +215,13 @@ def test_arguments_of_an_entry_call_stay_as_they_were() -> None:
     assert given.tolist() == [1, 2, 3, 4]
 
 
-def test_view_in_another_dtype_is_unsupported() -> None:
+def test_view_in_another_dtype_has_the_same_bits() -> None:
+    viewed = run(fresh("a") + WRITE_A + 'v = R.memory.view(a, R.shape([4]), R.dtype("int32"))\nreturn v')
+    floats = np.array(plain(run(fresh("a") + WRITE_A + "return a")), np.float32)
+    assert floats.any()
+    assert plain(viewed) == floats.view(np.int32).tolist()
+
+
+def test_view_in_a_dtype_of_another_width_is_unsupported() -> None:
     with pytest.raises(Unsupported):
-        run(fresh("a") + WRITE_A + 'v = R.memory.view(a, R.shape([4]), R.dtype("int32"))\nreturn v')
+        run(fresh("a") + WRITE_A + 'v = R.memory.view(a, R.shape([8]), R.dtype("float16"))\nreturn v')
