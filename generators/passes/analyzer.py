@@ -48,7 +48,7 @@ def _claimed(said: str, value: str, says: str) -> str:
     of whose value nothing is known and which other passes look for."""
     claimed = f"(lambda e, v, s: tirx.Cast(str(e.ty), {value}) if {says} else e)"
     arguments = f"(store.value, tirx.Cast('int64', store.value), known.{said}(store.value))"
-    kinds = "('int', 'uint') and not isinstance(store.value, tirx.BufferLoad)"
+    kinds = "('int', 'uint') and not hasattr(store.value, 'indices')"
     return _STORE.format(value=claimed + arguments, indices="store.indices", kinds=kinds)
 
 
