@@ -12,7 +12,7 @@ from typing_extensions import assert_never
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.options import JudgeOptions
 from fuzzer.trial.record import Record
-from generators.passes.row import Phase
+from generators.passes.row import Meaning, Phase
 from generators.passes.table import default_call
 from generators.source import Source
 from generators.targets import TARGETS
@@ -108,6 +108,8 @@ def not_to_be_built(last: Position, steps: Sequence[Step], applied: Sequence[str
     """
     if any(not s.row.promise.buildable or not CONVENTIONS[s.row.promise.calling].known for s in steps):
         return Skipped("the result is not meant to be built as it stands", applies=False)
+    if any(s.row.promise.meaning is Meaning.CHANGED and not s.row.promise.keeps_buffers for s in steps):
+        return Skipped("callers give other tensors after this pass, which it does not change", applies=False)
     if (reason := llvm.not_runnable(last.module)) is not None:
         return Skipped(f"build: {reason}")
     if last.phase is not Phase.HIGH and undispatched(last.module, applied):

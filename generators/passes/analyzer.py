@@ -44,10 +44,12 @@ def _rewritten(method: str) -> str:
 
 def _claimed(said: str, value: str, says: str) -> str:
     """Stores of `value`: an expression over the stored value (`v`, as int64) and the claim (`s`). `says`: whether the
-    claim says something and all of its numbers fit the type of the value; a store stays otherwise."""
+    claim says something and all of its numbers fit the type of the value; a store stays otherwise, and so does a copy,
+    of whose value nothing is known and which other passes look for."""
     claimed = f"(lambda e, v, s: tirx.Cast(str(e.ty), {value}) if {says} else e)"
     arguments = f"(store.value, tirx.Cast('int64', store.value), known.{said}(store.value))"
-    return _STORE.format(value=claimed + arguments, indices="store.indices", kinds="('int', 'uint')")
+    kinds = "('int', 'uint') and not hasattr(store.value, 'indices')"
+    return _STORE.format(value=claimed + arguments, indices="store.indices", kinds=kinds)
 
 
 _TOLD = (

@@ -303,7 +303,12 @@ ROWS: tuple[PassRow, ...] = (
         _row(
             f"{SYNCHRONISES}[{scope}]",
             "src/s_tir/transform/thread_storage_sync.cc: barriers of GPUs",
-            Place(at(Phase.STORAGE), gives=Phase.SYNCED if scope == "warp" else None),
+            Place(
+                at(Phase.STORAGE),
+                gives=Phase.SYNCED if scope == "warp" else None,
+                # barriers count as explicit from here on, in memory of any scope
+                prepared_by=(f"{SYNCHRONISES}[shared]", f"{SYNCHRONISES}[shared.dyn]") if scope == "warp" else (),
+            ),
             fires=BARRIERS[scope],
             foreign=Foreign(name=SYNCHRONISES),
             role=Role.SYNCHRONISES,

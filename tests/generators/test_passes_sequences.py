@@ -352,3 +352,9 @@ def test_setups_leave_out_what_breaks_the_marks_of_a_pass() -> None:
             setup = {step.name for step in steps if step.setup}
             assert steps[-1].name == row.name and not setup & set(row.place.setup_without)
             assert set(row.place.setup_without) <= {call.name for call in SETUP[min(row.place.phases)]}
+
+
+def test_barriers_are_explicit_in_memory_of_every_scope() -> None:
+    """After ThreadSync for warps an access without a barrier is a race, also in shared memory."""
+    asked = PASSES["s_tir.ThreadSync[warp]"].place.prepared_by
+    assert asked == ("s_tir.ThreadSync[shared]", "s_tir.ThreadSync[shared.dyn]")

@@ -145,8 +145,8 @@ class Kernel:
     that are loops around the kernel, or of extent one. canonical: the variable that replaces a thread tag. every: all
     threads of a kernel of a schedule, those whose loops are not open included; empty in a launch. one_by_one: tags that
     run one after the other. launched: inside a launch, not a schedule. shared: memory of threads that a schedule takes
-    for one memory. waiting: memory of threads that is allocated outside of kernels. statement: the number of the
-    current statement; single: what is being lowered is one statement.
+    for one memory. waiting: memory of threads that is allocated outside of kernels; outside: that of blocks. statement:
+    the number of the current statement; single: what is being lowered is one statement.
     """
 
     memory: ThreadMemory
@@ -160,6 +160,7 @@ class Kernel:
     launched: bool = False
     shared: set[int] = field(default_factory=set)
     waiting: dict[int, Buffer] = field(default_factory=dict)
+    outside: set[int] = field(default_factory=set)
     statement: int = 0
     single: bool = False
 

@@ -59,6 +59,7 @@ def _host(kernel: Kernel, stmt: Stmt) -> Stmt:
             return While(cond, _host(kernel, body))
         case Block():
             kernel.waiting |= {buffer.slot: buffer for buffer in stmt.allocs if buffer.scope == "local"}
+            kernel.outside |= {buffer.slot for buffer in stmt.allocs if buffer.scope.startswith("shared")}
             return replace(stmt, body=_host(kernel, stmt.body))
         case Alloc(buffer) if buffer.scope == "local":
             kernel.waiting[buffer.slot] = buffer
@@ -77,7 +78,9 @@ def _kernel(kernel: Kernel, stmt: For) -> Stmt:
                 raise Unsupported(f"{part.thread} of two extents")
     kernel.launched = stmt.kind == "launch"
     blocks = [tag for tag in extents if tag.startswith("blockIdx")]
-    kernel.one_by_one = frozenset(blocks if _memory(kernel, stmt, extents) > SIDE_BY_SIDE else ())
+    # What the schedule has allocated outside of the kernel is one memory, which the blocks use one after the other.
+    one_memory = not kernel.outside.isdisjoint(kernel.dependence.summary(stmt).accesses)
+    kernel.one_by_one = frozenset(blocks if one_memory or _memory(kernel, stmt, extents) > SIDE_BY_SIDE else ())
     find_doubtful(kernel, stmt)
     kernel.canonical = {tag: loop.var for tag, loop in extents.items()}
     several = frozenset(tag for tag, loop in extents.items() if number_of(loop.extent) > 1)

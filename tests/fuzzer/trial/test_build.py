@@ -12,7 +12,7 @@ from corpus.module_text import live_module
 from fuzzer.trial.build import blamed, not_to_be_built
 from generators.case import EntryCall, ModuleText
 from generators.passes.row import Phase
-from generators.passes.table import default_call
+from generators.passes.table import PASSES, default_call
 from generators.source import SeededSource
 from oracles.builds import build
 from oracles.builds.builders import same_bug
@@ -21,6 +21,7 @@ from oracles.evidence import Evidence, InKernel, NotANumber, OrderOfThreads
 from oracles.reference.numbers import Numbers
 from oracles.trace import MeaningState, Position
 from oracles.verdict import Failed, Passed, Skipped, Verdict
+from oracles.walk import taken
 from oracles.workbench import Workbench
 from tests.oracles.modules import add_in_place
 
@@ -99,6 +100,13 @@ def test_operators_that_a_skipped_pass_would_have_lowered_are_no_reason_to_blame
     assert isinstance(_not_to_be_built(module, Phase.LEGAL, ["LegalizeOps"]), Skipped)
     assert _not_to_be_built(module, Phase.LEGAL, ["DispatchSortScan", "LegalizeOps"]) is None
     assert _not_to_be_built(module, Phase.HIGH, []) is None, "the pipeline has the pass"
+
+
+def test_what_asks_callers_for_other_tensors_is_not_built() -> None:
+    start = Position.at(live_module(ModuleText(ARGSORT)), Phase.LEGAL)
+    call = default_call("s_tir.RemoveWeightLayoutRewriteBlock")
+    step = taken(0, start, call, PASSES[call.name], start.module)
+    assert isinstance(not_to_be_built(start, [step], [call.name], threads=False), Skipped)
 
 
 def test_running_a_build_leaves_the_constants_of_the_module_alone() -> None:

@@ -232,6 +232,26 @@ def test_blocks_one_by_one_are_blocks_side_by_side(kernel: Any, limit: int, monk
     assert np.array_equal(out, whole)
 
 
+@T.prim_func(s_tir=True)
+def tile_of_all_blocks(A: T.Buffer((4, 64), "float32"), B: T.Buffer((4, 64), "float32")):
+    """A tile that a schedule has allocated outside of its loops: each thread block fills it anew."""
+    S = T.sblock_alloc_buffer((64,), "float32", scope="shared")
+    for block in T.thread_binding(4, thread="blockIdx.x"):
+        for thread in T.thread_binding(64, thread="threadIdx.x"):
+            with T.sblock("fill"):
+                v, w = T.axis.remap("SS", [block, thread])
+                S[w] = A[v, w]
+            with T.sblock("use"):
+                v, w = T.axis.remap("SS", [block, thread])
+                B[v, w] = S[63 - w]
+
+
+def test_a_tile_outside_of_the_loops_is_each_block_s_in_turn() -> None:
+    out = np.zeros_like(A)
+    run_prim_func(tile_of_all_blocks, [A.copy(), out])
+    assert np.array_equal(out, A[:, ::-1])
+
+
 @I.ir_module(s_tir=True)
 class Launched:
     @T.prim_func(s_tir=True)
