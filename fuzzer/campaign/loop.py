@@ -63,7 +63,7 @@ REDUCE_S = 15.0
 CEILING_S = 60.0
 """Seconds of the clock that it may take on a busy machine."""
 READY_S = 180.0
-"""Seconds until the first worker has imported TVM and the loaded file."""
+"""Seconds until the first worker has imported TVM and the loaded file, and tried what `fuzzer.worker.kin` tries."""
 GRACE_S = 25.0
 """Seconds after the campaign's time in which waiting failures are still reduced and confirmed."""
 LOST_PER_JOB = 10
@@ -153,7 +153,7 @@ class _Campaign:
     def _await_worker(self, pool: Workforce) -> None:
         """Until a worker is ready, or the user does not want to wait.
 
-        Raises UsageError for what workers refuse (the loaded file), EnvironmentFault where TVM cannot be imported.
+        Raises UsageError for what workers refuse (the loaded file), EnvironmentFault where none gets ready.
         """
         began = time.monotonic()
         while not (self.interrupts.happened or any(slot.ready for slot in pool.slots)):
@@ -166,7 +166,7 @@ class _Campaign:
                     )
                 self._take(pool, heard)
             if time.monotonic() - began > READY_S:
-                raise EnvironmentFault(f"TVM is not imported within {READY_S:g} s; `passfuzz doctor` looks closer")
+                raise EnvironmentFault(f"no worker is ready within {READY_S:g} s; `passfuzz doctor` looks closer")
 
     # --- the loop ---------------------------------------------------------------------------------------
 
