@@ -4,10 +4,10 @@ By itself (the default): for each row of the pass table, cases drawn as `passfuz
 how often it was applied, the share that changed the module, refusals. Rows below their floor are marked.
 
 --mixed N: a campaign of N cases over the targets, as `passfuzz run` draws it: the passes that never fired, the cases to
-the first firing of each pass (median, quartile, nine in ten; N where there was none), and the table of rates that
-`generators.passes.need` holds.
+the first firing of each pass (median, quartile, nine in ten; N where there was none), and the rates. With --even every
+row is drawn as often as any other: then the rates are the table that `generators.passes.need` holds.
 
-    python -m benchmarks.bench_fire_rate [--cases 40] [--seed 1] [--target llvm] [--only NAME ...] [--mixed N]
+    python -m benchmarks.bench_fire_rate [--cases 40] [--seed 1] [--target llvm] [--only NAME ...] [--mixed N [--even]]
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from benchmarks.fires import Fired, fired
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import repertoire_of
 from generators.passes.excluded import QUIET
+from generators.passes.need import FIRES
 from generators.passes.table import PASSES
 from generators.targets import TARGETS
 
@@ -101,7 +102,10 @@ def main() -> None:
     parser.add_argument("--target", nargs="*", default=["llvm"], choices=list(TARGETS))
     parser.add_argument("--only", nargs="*", default=list(PASSES))
     parser.add_argument("--mixed", type=int, default=0)
+    parser.add_argument("--even", action="store_true")
     options = parser.parse_args()
+    if options.even:
+        FIRES.clear()
     if options.mixed:
         print(mixed(options.mixed, options.seed, options.target))
         return

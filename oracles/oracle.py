@@ -97,7 +97,8 @@ class Facts:
     needs_numbers: it needs the reference's numbers. judges_numbers: its word on a case is a verdict on its numbers.
     foreign: the least trust at which it holds for passes of other people's tests; None where it is not asked of them in
     turn with the others.
-    in_place_only: TVM keeps to it in the documented phases of a pass alone; in an odd order it fails without a bug.
+    documented_phases_only: TVM keeps to it in the documented phases of a pass alone; in an odd order it fails without
+    a bug.
     of_idempotent: of other people's tests it is asked only where a second application of the pass must change nothing.
     until: the last phase of the starting modules that it judges; None for any.
     across: of which cases another process is asked as well; None for no case.
@@ -113,7 +114,7 @@ class Facts:
     needs_numbers: bool = False
     judges_numbers: bool = False
     foreign: Trust | None = None
-    in_place_only: bool = False
+    documented_phases_only: bool = False
     of_idempotent: bool = False
     until: Phase | None = None
     across: Across | None = None

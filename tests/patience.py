@@ -20,10 +20,10 @@ OF_JUDGING = (
 )
 """Limits of the product on the clock: a test of one sets it back for itself."""
 OF_COMMANDS = (
-    "fuzzer.campaign.loop.CEILING_S",
+    "fuzzer.campaign.aside.CEILING_S",
+    "fuzzer.campaign.aside.REDUCE_S",
     "fuzzer.campaign.loop.GRACE_S",
     "fuzzer.campaign.loop.READY_S",
-    "fuzzer.campaign.loop.REDUCE_S",
     "fuzzer.commands.doctor.PROBE_TIMEOUT_S",
     "fuzzer.commands.reduce_shown.CONFIRM_S",
     "fuzzer.replaying.warm.CASE_TIMEOUT_S",

@@ -1,4 +1,4 @@
-"""When a worker leaves the cases that are left alone, to reduce a failure or to confirm a finding."""
+"""When a worker leaves the cases that are left alone, to reduce a failure or to confirm a finding, and for how long."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ KNOWN_SHARE = 0.1
 """The same for what looks like a known cause: nobody waits for it."""
 FIRST_S = 2.0
 """Seconds that each worker may take aside at once, so that the first finding is told early."""
+REDUCE_S = 15.0
+"""CPU seconds that one reduction may take."""
+CEILING_S = 60.0
+"""Seconds of the clock that it may take on a busy machine."""
 
 
 def steps_aside(slot: Slot, docket: Docket, since_start_s: float) -> bool:
@@ -18,3 +22,9 @@ def steps_aside(slot: Slot, docket: Docket, since_start_s: float) -> bool:
     if slot.aside_s > ASIDE_SHARE * since_start_s + FIRST_S:
         return False
     return docket.waits_new or (docket.waits and slot.known_s <= KNOWN_SHARE * since_start_s)
+
+
+def reduction_limits(left_s: float) -> tuple[float, float]:
+    """The seconds of CPU and of the clock that a reduction may take, where so many are left of the campaign."""
+    ceiling = max(2.0, min(CEILING_S, left_s / 2))
+    return min(REDUCE_S, ceiling), ceiling

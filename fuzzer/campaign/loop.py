@@ -15,7 +15,7 @@ from math import inf
 from typing_extensions import assert_never
 
 from corpus.finding import Finding
-from fuzzer.campaign.aside import steps_aside
+from fuzzer.campaign.aside import reduction_limits, steps_aside
 from fuzzer.campaign.checkpoint import SCHEMA, Begun, Checkpoint, read_checkpoint, refuse_other_tvm
 from fuzzer.campaign.deck import Deck
 from fuzzer.campaign.disk import Disk
@@ -58,12 +58,8 @@ from oracles.verdict import WRONG_RESULT
 from reports.summary import read_findings
 from reports.tally import Tally, bump
 
-REDUCE_S = 15.0
-"""CPU seconds that one reduction may take."""
-CEILING_S = 60.0
-"""Seconds of the clock that it may take on a busy machine."""
 READY_S = 180.0
-"""Seconds until the first worker has imported TVM and the loaded file."""
+"""Seconds until the first worker has imported TVM and the loaded file, and tried what `fuzzer.worker.kin` tries."""
 GRACE_S = 25.0
 """Seconds after the campaign's time in which waiting failures are still reduced and confirmed."""
 LOST_PER_JOB = 10
@@ -153,7 +149,7 @@ class _Campaign:
     def _await_worker(self, pool: Workforce) -> None:
         """Until a worker is ready, or the user does not want to wait.
 
-        Raises UsageError for what workers refuse (the loaded file), EnvironmentFault where TVM cannot be imported.
+        Raises UsageError for what workers refuse (the loaded file), EnvironmentFault where none gets ready.
         """
         began = time.monotonic()
         while not (self.interrupts.happened or any(slot.ready for slot in pool.slots)):
@@ -166,7 +162,7 @@ class _Campaign:
                     )
                 self._take(pool, heard)
             if time.monotonic() - began > READY_S:
-                raise EnvironmentFault(f"TVM is not imported within {READY_S:g} s; `passfuzz doctor` looks closer")
+                raise EnvironmentFault(f"no worker is ready within {READY_S:g} s; `passfuzz doctor` looks closer")
 
     # --- the loop ---------------------------------------------------------------------------------------
 
@@ -214,9 +210,8 @@ class _Campaign:
         self.working[self.tokens] = key
         if work.finding is not None:
             return Confirm(work.finding, self.tokens)
-        left = 2 * CEILING_S if self.end is None else self.end + GRACE_S - self.now
-        ceiling = max(2.0, min(CEILING_S, left / 2))
-        return Reduce(work.failure, self.tokens, min(REDUCE_S, ceiling), ceiling)
+        left = inf if self.end is None else self.end + GRACE_S - self.now
+        return Reduce(work.failure, self.tokens, *reduction_limits(left))
 
     # --- answers ----------------------------------------------------------------------------------------
 

@@ -33,6 +33,6 @@ def counted(finding: Finding) -> Finding | NotCounted:
     if failed.symptom in RAISES:
         return NotCounted("odd order: an exception")
     row = ORACLES.get(finding.oracle)
-    if row is not None and row.in_place_only:
+    if row is not None and row.documented_phases_only:
         return NotCounted(f"odd order: {row.promise}")
     return finding

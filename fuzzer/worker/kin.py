@@ -3,12 +3,14 @@ choices of those on which such a pass fires are kept. A share of the cases then 
 few. Worker processes only.
 
 The trials depend on the plan alone, so that every worker finds the same, and a case stays a function of its seed and
-index. They run in children, since a pass may end its process; a draw that does so is left out.
+index. They run in children, since a pass may end its process; a draw that does so is left out. With a draw that hangs
+the trials end, so that a campaign begins after one deadline and not after one for each.
 """
 
 from __future__ import annotations
 
 import json
+import mmap
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -68,22 +70,26 @@ def _wanted(plan: Plan, repertoire: Repertoire) -> bool:
 
 
 def _tried(plan: Plan, repertoire: Repertoire) -> list[_Trial]:
-    """The trials whose draw did not end its child."""
+    """The trials up to one that hangs, without those whose draw ended its child."""
     found: list[_Trial] = []
     begun = 0
+    current = mmap.mmap(-1, mmap.PAGESIZE)
     while begun < TRIALS:
         first = begun
 
         def work(write: Write, first: int = first) -> None:
             for number in range(first, TRIALS):
+                current[0] = number
                 write(b"\n")
                 write(json.dumps(_trial(plan, repertoire, number)).encode())
 
-        _, data = written_by(work, plan.deadline_s * TRIALS)
+        ended, data = written_by(work, plan.deadline_s, lambda: current[0])
         texts = data.split(b"\n")[1:]
         begun += max(len(texts), 1)
         answers = [json.loads(text) for text in texts if text]
         found += [_Trial(target, tuple(fired), tuple(choices)) for target, fired, choices in filter(None, answers)]
+        if ended is not None and ended.hung:
+            break
     return found
 
 

@@ -91,6 +91,16 @@ EXCLUDED_OPTIONS: dict[str, str] = {
 }
 """Options of the PassContext for TIR that no row draws, and why. Where an option is a record, its fields one by one."""
 
+EXCLUDED_RELAX_OPTIONS: dict[str, str] = {
+    "relax.transform.apply_legalize_ops": "turned off, LegalizeOps does nothing, and no phase after it is reached",
+    "relax.fallback_device_type": "registered in src/relax/ir/transform.cc, and read nowhere in TVM",
+    **dict.fromkeys(
+        ("relax.ext.clml.options", "relax.ext.tensorrt.options"),
+        "of an external code generator that the wheel does not have",
+    ),
+}
+"""Options of the PassContext for Relax that no row draws, and why. Not every TVM registers all of them."""
+
 NOT_PASSES: dict[str, str] = {
     "FunctionPass": "the class of passes over one function",
     "DataflowBlockPass": "the class of passes over one dataflow block",

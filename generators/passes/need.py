@@ -1,8 +1,8 @@
 """How much a pass needs to be drawn: the seldomer it fires in an ordinary campaign, the more.
 
 The weights follow from a table of measured rates and not from what a campaign has seen, so that a case depends on its
-seed and its index alone. `python -m benchmarks.bench_fire_rate --mixed 2000` prints the table anew. A pass that is not
-in it has fired in less than one case of 2,000, or is new.
+seed and its index alone. `python -m benchmarks.bench_fire_rate --mixed 2000 --even` prints the table anew. A pass that
+is not in it has fired in at most one case of 2,000, or is new.
 """
 
 from __future__ import annotations

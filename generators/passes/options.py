@@ -28,19 +28,8 @@ UNROLL = (
     "{'tirx.UnrollLoop': {'auto_max_step': 64, 'auto_max_depth': 2, 'explicit_unroll': False}}",
     "{'tirx.UnrollLoop': {'auto_max_extent': 4, 'unroll_local_access': True}}",
 )
-NO_REUSE = ("{'tirx.merge_static_smem': True}",)
 VECTORIZE = ("{'tirx.enable_buffer_level_predication': True}",)
 
 CUDA_GRAPH = ("{'relax.backend.use_cuda_graph': True}",)
 FUSE_DEPTH = tuple(f"{{'relax.FuseOps.max_depth': {depth}}}" for depth in (1, 2, 3, 5))
 CONSUME_PARAMS = ("{'relax.lift_transform_params.consume_params': True}",)
-
-RELAX_NOT_DRAWN = {
-    "relax.transform.apply_legalize_ops": "turned off, LegalizeOps does nothing, and no phase after it is reached",
-    "relax.fallback_device_type": "registered in src/relax/ir/transform.cc, and read nowhere in TVM",
-    **dict.fromkeys(
-        ("relax.ext.clml.options", "relax.ext.tensorrt.options"),
-        "of an external code generator that the wheel does not have",
-    ),
-}
-"""Options of Relax passes that are not drawn, and why. Not every TVM registers all of them."""

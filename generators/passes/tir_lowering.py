@@ -6,7 +6,7 @@ pass touches, so that a case is called and compared as before. Names carry the n
 
 from __future__ import annotations
 
-from generators.passes.options import HOIST_CONDITIONS, NO_REUSE, PARTITION, SIMPLIFY, UNROLL, VECTORIZE
+from generators.passes.options import HOIST_CONDITIONS, MERGE_STATIC, PARTITION, SIMPLIFY, UNROLL, VECTORIZE
 from generators.passes.phases import at, span
 from generators.passes.row import LIBRARY, Documented, Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Role
 from generators.passes.tir_marks import (
@@ -221,7 +221,7 @@ ROWS: tuple[PassRow, ...] = (
         "tirx.StorageRewrite",
         "src/tirx/transform/storage_rewrite.cc: allocations share memory that is free again",
         Place(at(Phase.VECTORS), gives=Phase.STORAGE, left_out_by="tirx.disable_storage_rewrite"),
-        fires=Fires(options=NO_REUSE, prim_recipes=("buffers_of_vectors", "short_lives")),
+        fires=Fires(options=MERGE_STATIC, prim_recipes=("buffers_of_vectors", "short_lives")),
     ),
     _row(
         "s_tir.HoistIfThenElse",

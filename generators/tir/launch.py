@@ -26,6 +26,11 @@ ThreadAxis = tuple[Var, Expr, str]
 """A variable of blocks or threads, how many there are, and the tag of the axis."""
 
 
+def threads_of(draft: FunctionDraft, tag: str) -> Node:
+    """What a loop is bound to that runs over the blocks or threads of this tag."""
+    return tirx.IterVar(None, tirx.Var(tag, draft.index_dtype), _THREAD_INDEX, tag)
+
+
 class Launch:
     """The kernel that stores to one tensor. again: the tensor holds something already."""
 
@@ -44,7 +49,7 @@ class Launch:
         """The body for every block and thread."""
         nest = sequence(*body)
         for var, count, tag in reversed(axes):
-            thread = tirx.IterVar(None, tirx.Var(tag, self.draft.index_dtype), _THREAD_INDEX, tag)
+            thread = threads_of(self.draft, tag)
             nest = tirx.For(var, self.draft.number(0), count, tirx.ForKind.THREAD_BINDING, nest, thread)
         return nest
 

@@ -102,5 +102,5 @@ ORACLE = StepOracle(
     of_result=True,
     foreign=Trust.ROW,
     of_idempotent=True,
-    in_place_only=True,
+    documented_phases_only=True,
 )

@@ -120,5 +120,6 @@ ORACLE = StepOracle(
     of_result=True,
     unfit=ends_lives_early,
     foreign=Trust.NAME,
-    in_place_only=True,  # RemovePurityChecking ends the tracking of effects half-way through each official pipeline
+    # RemovePurityChecking ends the tracking of effects half-way through each official pipeline.
+    documented_phases_only=True,
 )

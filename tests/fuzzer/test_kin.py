@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 
@@ -90,3 +91,28 @@ def test_nothing_is_tried_for_passes_with_shapes_nor_for_many() -> None:
     for names in ((), (planted,), rest[: FEW + 1]):
         plan = Plan(7, under_test=names)
         assert not kin_of(plan, repertoire_of(plan)), names
+
+
+HANGS = """
+import os
+import tvm
+
+def make():
+    @tvm.transform.module_pass(opt_level=0)
+    def hangs(module, context):
+        with open(os.environ["SEEN"], "a") as seen:
+            seen.write("once\\n")
+        while True:
+            pass
+    return hangs
+
+PASSES = {"Hangs": make}
+"""
+
+
+def test_a_pass_that_hangs_is_waited_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "hangs.py").write_text(HANGS)
+    monkeypatch.setenv("SEEN", str(tmp_path / "seen"))
+    plan = Plan(7, load=str(tmp_path / "hangs.py"), deadline_s=5.0)
+    assert not kin_of(plan, repertoire_of(plan))
+    assert (tmp_path / "seen").read_text().split() == ["once"]

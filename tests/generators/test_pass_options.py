@@ -10,7 +10,7 @@ import pytest
 import tvm
 
 from generators.passes.constructors import options_of
-from generators.passes.options import RELAX_NOT_DRAWN
+from generators.passes.excluded import EXCLUDED_RELAX_OPTIONS
 from generators.passes.table import PASSES
 from generators.source import SeededSource
 
@@ -23,7 +23,7 @@ def drawn() -> set[str]:
 
 @pytest.mark.parametrize("name", REGISTERED)
 def test_an_option_of_relax_is_drawn_or_left_out_with_a_reason(name: str) -> None:
-    assert (name in drawn()) != (name in RELAX_NOT_DRAWN)
+    assert (name in drawn()) != (name in EXCLUDED_RELAX_OPTIONS)
 
 
 def test_what_is_drawn_is_registered() -> None:

@@ -16,15 +16,11 @@ from generators.tir.block_loops import SPATIAL, BlockBody, block_of
 from generators.tir.expressions import Operands
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Symbol, input_range
 from generators.tir.knobs import TirKnobs
-from generators.tir.launch import is_in, made_of
+from generators.tir.launch import SERIAL, is_in, made_of, threads_of
 from generators.tir.multi_reads import both
 from generators.tir.reads import Point
 from generators.tir.terms import Term, capacity, clipped
 from generators.tvm_api import Expr, Stmt
-
-SERIAL = tirx.ForKind.SERIAL
-_THREAD_INDEX = 1
-"""The kind of an IterVar that is bound to threads."""
 
 
 def drafted(source: Source, knobs: TirKnobs, *, symbols: Sequence[str] = ()) -> FunctionDraft:
@@ -61,7 +57,7 @@ class Loop:
         """The loop around a body."""
         thread, kind = None, self.kind
         if self.tag:
-            thread = tirx.IterVar(None, tirx.Var(self.tag, draft.index_dtype), _THREAD_INDEX, self.tag)
+            thread = threads_of(draft, self.tag)
             kind = tirx.ForKind.THREAD_BINDING
         start, extent = draft.number(self.start), self.point.extent.expr
         return tirx.For(self.var, start, extent, kind, body, thread, notes)

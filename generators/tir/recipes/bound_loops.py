@@ -18,14 +18,11 @@ from generators.tir.expressions import Operands
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit
 from generators.tir.functions import finished
 from generators.tir.knobs import DEFAULT, TirKnobs
-from generators.tir.launch import made_of
+from generators.tir.launch import SERIAL, made_of, threads_of
 from generators.tir.prim_program import PrimProgram
 from generators.tir.terms import Term, held
 from generators.tvm_api import Expr, Node, Stmt, Var
 
-_THREAD_INDEX = 1
-"""The kind of an IterVar that is bound to threads."""
-SERIAL = tirx.ForKind.SERIAL
 KNOBS: TirKnobs = replace(DEFAULT, forms=replace(DEFAULT.forms, dead=0.0))
 """A function without callers is of any kind; a kernel's module has none, since rules for GPUs may die on it."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -82,7 +79,7 @@ def around(draft: FunctionDraft, loops: Sequence[LoopAxis], body: Stmt, kind: An
         if not loop.tag:
             body = tirx.For(loop.var, draft.number(0), count, kind, body)
             continue
-        thread = tirx.IterVar(None, tirx.Var(loop.tag, draft.index_dtype), _THREAD_INDEX, loop.tag)
+        thread = threads_of(draft, loop.tag)
         body = tirx.For(loop.var, draft.number(0), count, tirx.ForKind.THREAD_BINDING, body, thread)
     return body
 

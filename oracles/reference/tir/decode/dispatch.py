@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from generators import tvm_api
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.decode.headers import statement_in_header
-from oracles.reference.tir.decode.pointer_kinds import BufferAddress, Pointer
+from oracles.reference.tir.decode.pointer_kinds import BufferAddress, ElementAddress, Pointer
 from oracles.reference.tir.decode.state import DecodeState
 from oracles.reference.tir.decode.tvm_objects import op_name
 from oracles.reference.tir.nodes import Buffer, Const, Expr, Stmt
@@ -72,7 +72,9 @@ def buffer_of(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> tuple[Buffer, t
 
 def data_of(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> Pointer:
     """The address of the memory of a buffer; a matched buffer has that of its source, and an offset besides."""
-    return BufferAddress(buffer_of(state, tvm_buffer)[0])
+    buffer = buffer_of(state, tvm_buffer)[0]
+    place = state.placed.get(tvm_buffer.__chandle__())
+    return BufferAddress(buffer) if place is None else ElementAddress(buffer, place.first, buffer.dtype)
 
 
 # --- lanes ------------------------------------------------------------------------------------------------------------

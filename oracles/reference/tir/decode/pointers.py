@@ -38,7 +38,7 @@ from oracles.reference.tir.decode.abi import (
     TYPE_LANES,
 )
 from oracles.reference.tir.decode.access import access
-from oracles.reference.tir.decode.dispatch import at_lane, constant, data_of, expression, pointer
+from oracles.reference.tir.decode.dispatch import at_lane, buffer_of, constant, data_of, expression, pointer
 from oracles.reference.tir.decode.pointer_kinds import (
     NULL,
     Arguments,
@@ -79,7 +79,8 @@ def _address_of(state: DecodeState, node: tvm_api.Expr) -> Pointer:
     load = node.args[0]
     stack = state.stacks.get(load.source.__chandle__())
     indices = [expression(state, index) for index in items(load.indices)]
-    if stack is None and all(isinstance(index, Const) and index.value == 0 for index in indices):
+    first = all(isinstance(index, Const) and index.value == 0 for index in indices)
+    if stack is None and first and buffer_of(state, load.source)[1] is None:
         return data_of(state, load.source)
     index = indices[0] if len(indices) == 1 else None
     if stack is None:

@@ -16,7 +16,7 @@ import tvm_ffi
 from tvm import s_tir, tirx
 
 from generators.dtypes import Array
-from generators.passes.table import PASSES, TIR_PIPELINE, default_call
+from generators.passes.table import TIR_PIPELINE, default_call
 from generators.source import SeededSource
 from generators.targets import TARGETS
 from generators.tir.prim_program import PrimProgram
@@ -130,12 +130,6 @@ def test_the_pass_changes_most_of_them_and_keeps_their_meaning(name: str) -> Non
     assert right >= (0.5 * SEEDS if name in BROKEN else SEEDS)
 
 
-@pytest.mark.parametrize("name", FIRES_ON)
-def test_a_row_of_the_pass_asks_for_the_recipe(name: str) -> None:
-    recipes = {recipe for row in PASSES.values() for recipe in row.fires.prim_recipes}
-    assert name in recipes
-
-
 def test_products_of_fragments_are_those_of_numpy() -> None:
     for seed in range(SEEDS):
         program = drawn("fragments", seed)
@@ -155,19 +149,24 @@ def test_products_by_plain_copies_are_those_of_numpy() -> None:
         assert 0 <= added.flat[0] <= 6
 
 
+PLAIN_SUM = {"thread_sum", "kernels", "sblocks", "int32_index", "predicate", "one_result", "result_global"} | {
+    *("turns_of_threads", "two_thread_axes", "axis_for_each_loop", "rows_in_threads"),
+}
+"""Features of a sum of the elements themselves, besides its dtype."""
+
+
 def test_sums_over_threads_are_those_of_numpy() -> None:
     checked = 0
     for seed in range(200):
         program = drawn("thread_reduction", seed)
-        plain = {"thread_sum"} == {f for f in program.features if f.startswith(("thread_", "reduction_of", "used_"))}
+        plain = {feature for feature in program.features if not feature.startswith("dtype_")} <= PLAIN_SUM
         inputs = [a for p, a in zip(program.parameters, program.arguments, strict=True) if p.role == "input"]
         if not plain or len(inputs) != 1:
             continue
         (found,) = outputs(program.func, program)[:1]
-        values = np.asarray(inputs[0], np.float64)
-        if np.array_equal(np.asarray(found, np.float64), values.sum(axis=-1)):
-            checked += 1
-    assert checked >= 2
+        assert np.array_equal(np.asarray(found, np.float64), np.asarray(inputs[0], np.float64).sum(axis=-1)), seed
+        checked += 1
+    assert checked >= 5
 
 
 @pytest.mark.parametrize("seed", [1, 6])

@@ -283,3 +283,37 @@ def test_a_view_at_an_address_reaches_to_the_end_of_its_memory(count: int, kept:
         return
     run_prim_func(function, [memory])
     np.testing.assert_array_equal(memory, [9, 9, 9, 0, 1, 2, 3, 4])
+
+
+def _stored_at(data: Any) -> list[Any]:
+    """Statements that store 5 to the first element of a new buffer at this address."""
+    view = tirx.decl_buffer((1,), "float32", "W", layout=None)
+    store = tirx.BufferStore(view, tirx.FloatImm("float32", 5.0), [tirx.IntImm("int32", 0)])
+    return [tirx.DeclBuffer(view, data=data), store]
+
+
+def test_the_address_of_the_first_element_of_a_view_at_a_computed_place_is_that_place() -> None:
+    buffer = tirx.decl_buffer((8,), "float32", "A", layout=None)
+    number = tirx.decl_buffer((1,), "int32", "N", layout=None)
+    zero = tirx.IntImm("int32", 0)
+    view = tirx.decl_buffer((3,), "float32", "V", layout=None)
+    place = buffer.access_ptr("rw", ptr_type="float32", offset=tirx.BufferLoad(number, [zero]))
+    address = tirx.address_of(tirx.BufferLoad(view, [zero]))
+    body = [tirx.DeclBuffer(view, data=place), *_stored_at(address)]
+    memory = np.zeros(8, "float32")
+    run_prim_func(tirx.PrimFunc([buffer, number], tirx.SeqStmt(body)), [memory, np.array([2], "int32")])
+    np.testing.assert_array_equal(memory, [0, 0, 5, 0, 0, 0, 0, 0])
+
+
+@T.prim_func(s_tir=True)
+def address_in_matched(A: T.Buffer((4, 8), "float32")):
+    with T.sblock("outer"):
+        part = T.match_buffer(A[2, 4:8], (4,), offset_factor=1)
+        inner = T.decl_buffer((1,), "float32", data=T.address_of(part[0]))
+        inner[0] = T.float32(5)
+
+
+def test_the_address_of_the_first_element_of_a_matched_region_is_in_the_region() -> None:
+    memory = np.zeros((4, 8), "float32")
+    run_prim_func(address_in_matched, [memory])
+    assert np.argwhere(memory).tolist() == [[2, 4]]
