@@ -352,3 +352,16 @@ def test_setups_leave_out_what_breaks_the_marks_of_a_pass() -> None:
             setup = {step.name for step in steps if step.setup}
             assert steps[-1].name == row.name and not setup & set(row.place.setup_without)
             assert set(row.place.setup_without) <= {call.name for call in SETUP[min(row.place.phases)]}
+
+
+def test_no_pass_of_relax_comes_after_one_that_leaves_calls_to_be_changed() -> None:
+    name = "s_tir.RemoveWeightLayoutRewriteBlock"
+    assert not PASSES[name].promise.keeps_buffers
+    under_test = (name, "AttachAttrLayoutFreeBuffers", "AnnotateTIROpPattern")
+    drawn = [
+        [step.name for step in draw_names(SeededSource(12, index), PASSES, under_test=under_test, kinds=("walk",))]
+        for index in MANY
+    ]
+    with_it = [names for names in drawn if name in names]
+    assert with_it and any("AttachAttrLayoutFreeBuffers" in names[: names.index(name)] for names in with_it)
+    assert not any(PASSES[other].of_relax for names in with_it for other in names[names.index(name) + 1 :])
