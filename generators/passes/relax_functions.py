@@ -197,6 +197,7 @@ FUNCTION_ROWS = (
             # what comes before it gives the next private function a symbol
             idempotent=False,
             keeps_functions=False,
+            of_all_functions=True,  # which function gets what symbol follows from the names of all private ones
         ),
         fires=Fires(
             recipes=("private_calls", "private_twins", "recursive_private"),

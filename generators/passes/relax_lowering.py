@@ -278,7 +278,10 @@ VM_ROWS = (
         ("relax.transform.AttachGlobalSymbol()",),
         "src/relax/transform/attach_global_symbol.cc: every PrimFunc gets a global_symbol",
         Place(frozenset({Phase.SHAPELESS}), gives=Phase.SYMBOLED, documented=(_FINALIZES,)),
-        promise=Promise(again_with=frozenset({"system_lib_prefix"})),
+        promise=Promise(
+            again_with=frozenset({"system_lib_prefix"}),
+            keeps_functions=False,  # the prefix goes before the names of PrimFuncs, at each application
+        ),
         fires=Fires(
             recipes=("kernels_in_a_row", "private_calls", "call_tir_scalars"), wants=frozenset({Feature.LIBRARY_PREFIX})
         ),

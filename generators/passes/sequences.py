@@ -86,11 +86,13 @@ class _Walk:
 
     def allows(self, row: PassRow) -> bool:
         """Whether nothing that TVM documents of the order is against this pass here, after those that prepare it, and
-        its arguments, which are drawn for the program as it begins, still name what is there."""
+        its arguments, which are drawn for the program as it begins, still name what is there. What asks for the
+        types of calls comes after no pass that leaves them to be changed."""
         done = [self.table[name] for name in self._names]
         changed = any(not other.promise.keeps_signature for other in done)
         return self.in_order and not (
             (row.place.gives is None and any(other.place.overwrites for other in done))
+            or (row.of_relax and any(not other.promise.keeps_buffers for other in done))
             or (row.fires.draw_source is not None and changed)
             or breaches((*self._names, *self._to_come(row)), self.table, since=len(self.steps))
         )

@@ -6,22 +6,10 @@ pass touches, so that a case is called and compared as before. Names carry the n
 
 from __future__ import annotations
 
+from generators.passes import tir_marks as marks
 from generators.passes.options import HOIST_CONDITIONS, MERGE_STATIC, PARTITION, SIMPLIFY, UNROLL, VECTORIZE
 from generators.passes.phases import at, span
 from generators.passes.row import LIBRARY, Documented, Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Role
-from generators.passes.tir_marks import (
-    BARRIERS,
-    DOUBLE_BUFFERS,
-    FLOAT8,
-    LOCAL_STAGES,
-    MERGED_TILES,
-    PIPELINES,
-    REDUCTIONS,
-    VECTOR_LOOPS,
-    VIRTUAL_THREADS,
-    on_threads,
-)
-from generators.program_facts import Feature
 
 SYNCHRONISES = "s_tir.ThreadSync"
 """The pass that puts barriers in, with a row for each kind of memory."""
@@ -29,9 +17,6 @@ ONCE = Promise(idempotent=False)
 """What a pass of TIR promises unless its row says more."""
 AGAIN = Promise()
 """For lowerings that leave nothing of what they lower, so that a second application finds nothing."""
-ON_THREADS = Fires(in_repertoire=False)
-ON_INTEGERS = Fires(wants=frozenset({Feature.INTEGERS}))
-"""For passes that rewrite integer expressions: they are tried on functions that go through small ranges."""
 IN_PLACE_ONLY = Foreign(in_place_only=True)
 _WITH_TARGET = ("tirx.BindTarget",)
 _PACKED = Documented("This pass must be called after MakePackedAPI", LIBRARY, after=("tirx.MakePackedAPI",))
@@ -76,7 +61,7 @@ ROWS: tuple[PassRow, ...] = (
         Place(at(Phase.BOUND), makes_loops=True),
         # thread variables stand in blocks that are not opaque yet; TVM's tests have check_well_formed=False
         Promise(idempotent=False, well_formed=False),
-        fires=on_threads("thread_reduction"),
+        fires=marks.on_threads("thread_reduction"),
     ),
     _row(
         "s_tir.LowerInitBlock",
@@ -99,13 +84,13 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.LiftThreadBinding",
         "src/s_tir/transform/lift_thread_binding.cc: thread loops of GPUs",
         Place(at(Phase.OPAQUE), makes_loops=True),
-        fires=ON_THREADS,
+        fires=marks.ON_THREADS,
     ),
     _row(
         "s_tir.ManifestSharedMemoryLocalStage",
         "src/s_tir/transform/manifest_shared_memory_local_stage.cc: annotated blocks of GPUs",
         Place(at(Phase.OPAQUE)),
-        fires=LOCAL_STAGES,
+        fires=marks.LOCAL_STAGES,
     ),
     _row(
         "s_tir.CompactBufferAllocation",
@@ -116,13 +101,13 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.LowerAutoCopy",
         "src/s_tir/transform/memhammer_lower_auto_copy.cc: annotated copies of GPUs",
         Place(at(Phase.COMPACT)),
-        fires=on_threads("auto_copy", "auto_copy", "fragment_copies", "mma_copies"),
+        fires=marks.on_threads("auto_copy", "auto_copy", "fragment_copies", "mma_copies"),
     ),
     _row(
         "s_tir.UnifyThreadBinding",
         "src/s_tir/transform/unify_thread_binding.cc: thread loops of GPUs",
         Place(at(Phase.COMPACT), makes_loops=True),
-        fires=ON_THREADS,
+        fires=marks.ON_THREADS,
     ),
     _row(
         "s_tir.LowerMatchBuffer",
@@ -135,13 +120,13 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.StmtSimplify",
         "src/s_tir/transform/stmt_simplify.cc: rewrites of sym.Analyzer, conditions that are known",
         Place(span(Phase.BOUND, Phase.STORAGE)),
-        fires=Fires(wants=ON_INTEGERS.wants, options=SIMPLIFY),
+        fires=Fires(wants=marks.ON_INTEGERS.wants, options=SIMPLIFY),
     ),
     _row(
         "s_tir.InjectPermutedLayout",
         "src/s_tir/transform/inject_permuted_layout.cc: annotated shared memory of GPUs",
         Place(at(Phase.COMPACT)),
-        fires=on_threads("permuted_layout"),
+        fires=marks.on_threads("permuted_layout"),
     ),
     _row(
         "s_tir.AnnotateIrregularLoop",
@@ -152,7 +137,7 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.InjectSoftwarePipeline",
         "src/s_tir/transform/inject_software_pipeline.cc: annotated loops",
         Place(at(Phase.COMPACT)),
-        fires=PIPELINES,
+        fires=marks.PIPELINES,
     ),
     _row(
         "s_tir.TransformMmaBufferLayout",
@@ -160,7 +145,7 @@ ROWS: tuple[PassRow, ...] = (
         Place(at(Phase.COMPACT)),
         # the map of the accumulators is a function that tvm.s_tir.tensor_intrin.cuda registers: its import takes 40 s
         Promise(idempotent=False, refuses=r"index_map_func\.has_value\(\)"),
-        fires=on_threads("mma_registers"),
+        fires=marks.on_threads("mma_registers"),
     ),
     _row(
         "s_tir.LowerOpaqueBlock",
@@ -186,7 +171,7 @@ ROWS: tuple[PassRow, ...] = (
         "tirx.NarrowDataType",
         "src/tirx/transform/narrow_datatype.cc: index arithmetic in int32 where it fits",
         Place(at(Phase.FLAT)),
-        fires=ON_INTEGERS,
+        fires=marks.ON_INTEGERS,
         argument="32",
     ),
     _row(
@@ -200,7 +185,7 @@ ROWS: tuple[PassRow, ...] = (
         "src/tirx/transform/vectorize_loop.cc: vectorised loops become vectors",
         Place(at(Phase.FLAT), gives=Phase.VECTORS, of_any_loops=True),
         Promise(follows_annotations=True),
-        fires=Fires(options=VECTORIZE, prim_recipes=VECTOR_LOOPS),
+        fires=Fires(options=VECTORIZE, prim_recipes=marks.VECTOR_LOOPS),
         argument="True",
         sources=("tirx.transform.VectorizeLoop(False)",),
     ),
@@ -208,14 +193,14 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.InjectVirtualThread",
         "src/s_tir/transform/inject_virtual_thread.cc: virtual threads become loops",
         Place(at(Phase.VECTORS)),
-        fires=VIRTUAL_THREADS,
+        fires=marks.VIRTUAL_THREADS,
     ),
     _row(
         "s_tir.InjectDoubleBuffer",
         "src/s_tir/transform/inject_double_buffer.cc: marked buffers are doubled",
         # these replace the buffer, and not in the mark
         Place(at(Phase.VECTORS), setup_without=("s_tir.CompactBufferAllocation", "tirx.NarrowDataType")),
-        fires=DOUBLE_BUFFERS,
+        fires=marks.DOUBLE_BUFFERS,
     ),
     _row(
         "tirx.StorageRewrite",
@@ -240,13 +225,13 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.RenormalizeSplitPattern",
         "src/s_tir/transform/renormalize_split_pattern.cc: patterns of floordiv and floormod",
         Place(span(Phase.FLAT, Phase.STORAGE)),
-        fires=ON_INTEGERS,
+        fires=marks.ON_INTEGERS,
     ),
     _row(
         "tirx.StmtSimplify",
         "src/tirx/transform/stmt_simplify.cc: rewrites of sym.Analyzer, conditions that are known",
         Place(span(Phase.FLAT, Phase.STORAGE)),
-        fires=Fires(wants=ON_INTEGERS.wants, options=SIMPLIFY),
+        fires=Fires(wants=marks.ON_INTEGERS.wants, options=SIMPLIFY),
     ),
     _row(
         "tirx.RemoveNoOp",
@@ -263,7 +248,7 @@ ROWS: tuple[PassRow, ...] = (
         "tirx.CommonSubexprElim",
         "src/tirx/transform/common_subexpr_elim.cc: equal expressions are computed once",
         Place(span(Phase.FLAT, Phase.STORAGE), left_out_by="tirx.disable_cse_tir"),
-        fires=ON_INTEGERS,
+        fires=marks.ON_INTEGERS,
     ),
     _row(
         "tirx.FP8ComputeLegalize",
@@ -271,14 +256,14 @@ ROWS: tuple[PassRow, ...] = (
         Place(at(Phase.STORAGE)),
         # as with bfloat16 above
         Promise(meaning=Meaning.APPROXIMATE, lowers_to="float8_e5m2"),
-        fires=Fires(prim_recipes=FLOAT8),
+        fires=Fires(prim_recipes=marks.FLOAT8),
         sources=("tirx.transform.FP8ComputeLegalize('float16')",),
     ),
     _row(
         "s_tir.VerifyVTCMLimit",
         "src/s_tir/transform/verify_vtcm_limit.cc: checks memory of Hexagon",
         Place(at(Phase.STORAGE)),
-        fires=ON_THREADS,
+        fires=marks.ON_THREADS,
     ),
     _row(
         "s_tir.LowerVtcmAlloc",
@@ -291,7 +276,7 @@ ROWS: tuple[PassRow, ...] = (
         "tirx.VerifyMemory",
         "src/tirx/analysis/verify_memory.cc: refuses host code that touches memory of a device",
         Place(span(Phase.FLAT, Phase.STORAGE)),
-        fires=ON_THREADS,
+        fires=marks.ON_THREADS,
     ),
     _row(
         "tirx.AnnotateEntryFunc",
@@ -309,7 +294,7 @@ ROWS: tuple[PassRow, ...] = (
                 # barriers count as explicit from here on, in memory of any scope
                 prepared_by=(f"{SYNCHRONISES}[shared]", f"{SYNCHRONISES}[shared.dyn]") if scope == "warp" else (),
             ),
-            fires=BARRIERS[scope],
+            fires=marks.BARRIERS[scope],
             foreign=Foreign(name=SYNCHRONISES),
             role=Role.SYNCHRONISES,
             argument=f"'{scope}'",
@@ -320,7 +305,7 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.InferFragment",
         "src/s_tir/transform/infer_fragment.cc: fragments of tensor cores",
         Place(at(Phase.SYNCED)),
-        fires=on_threads("fragments"),
+        fires=marks.on_threads("fragments"),
     ),
     _row(
         "s_tir.LowerThreadAllreduce",
@@ -329,7 +314,7 @@ ROWS: tuple[PassRow, ...] = (
             at(Phase.SYNCED),
             documented=(Documented("LowerThreadAllreduce: Require the target attribute", LIBRARY, after=_WITH_TARGET),),
         ),
-        fires=REDUCTIONS,
+        fires=marks.REDUCTIONS,
         foreign=IN_PLACE_ONLY,
     ),
     _row(
@@ -345,7 +330,7 @@ ROWS: tuple[PassRow, ...] = (
                 ),
             ),
         ),
-        fires=MERGED_TILES,
+        fires=marks.MERGED_TILES,
     ),
     _row(
         "tirx.SplitHostDevice",
@@ -370,7 +355,7 @@ ROWS: tuple[PassRow, ...] = (
         "src/tirx/transform/unsupported_dtype_legalize.cc: float8 is stored as uint8",
         # arithmetic in float8 that is left would become that of unsigned integers; so with bfloat16 below
         Place(at(Phase.PACKED), relies_on="tirx.FP8ComputeLegalize", documented=(_PACKED,)),
-        fires=Fires(prim_recipes=FLOAT8),
+        fires=Fires(prim_recipes=marks.FLOAT8),
         foreign=IN_PLACE_ONLY,
     ),
     _row(

@@ -5,7 +5,11 @@ from __future__ import annotations
 
 from generators.passes.options import DOUBLE_BUFFER, MERGE_STATIC
 from generators.passes.row import Fires
+from generators.program_facts import Feature
 
+ON_THREADS = Fires(in_repertoire=False)
+ON_INTEGERS = Fires(wants=frozenset({Feature.INTEGERS}))
+"""For passes that rewrite integer expressions: they are tried on functions that go through small ranges."""
 VECTOR_LOOPS = ("lane_arithmetic", "lane_conditions", "vector_tails", "vectors_in_vector_loops")
 """Shapes of vectorized loops."""
 FLOAT8 = ("float8", "float8_loops")

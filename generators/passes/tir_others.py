@@ -119,6 +119,8 @@ ROWS: tuple[PassRow, ...] = (
             # the mark stays on the rest of the block, which the pass cannot read
             idempotent=False,
             keeps_buffers=False,
+            # the mark is of a block that copies: another pass, or a reduction, may have made it another one
+            refuses=r"Check failed: \((store|load)\) is false",
         ),
         fires=Fires(prim_recipes=("rewritten_weights",)),
     ),

@@ -172,6 +172,8 @@ def not_runnable(module: IRModule) -> str | None:
         return "values on a second device, the inputs are on the first"
     if any(_takes_vectors(function) for _, function in prim_funcs(module)):
         return "a PrimFunc takes tensors of vectors, its caller has tensors of numbers"
+    if any(name.startswith(_CUDA_GRAPHS) and not _is_registered(name) for name in _packed_functions(module)):
+        return "a CUDA graph, of which this run time has none"
     return None
 
 
@@ -184,11 +186,9 @@ def _takes_vectors(function: PrimFunc) -> bool:
 def unregistered(module: IRModule) -> str | None:
     """The reason why a program runs nowhere here: a packed function that it calls and that is not registered, or an
     extern function that no library of this process has."""
-    for _, function in relax_functions(module):
-        for bound in bindings(function):
-            for part in (bound.value, *operands(bound.value)):
-                if isinstance(part, relax.ExternFunc) and not _is_registered(str(part.global_symbol)):
-                    return f"packed function {part.global_symbol} is registered nowhere"
+    for name in _packed_functions(module):
+        if not _is_registered(name):
+            return f"packed function {name} is registered nowhere"
     process = ctypes.CDLL(None)
     for _, function in prim_funcs(module):
         for call in nodes_of(function.body, tvm_api.Call):
@@ -200,6 +200,19 @@ def unregistered(module: IRModule) -> str | None:
     return None
 
 
+def _packed_functions(module: IRModule) -> list[str]:
+    """The names of the packed functions that Relax functions call."""
+    return [
+        str(part.global_symbol)
+        for _, function in relax_functions(module)
+        for bound in bindings(function)
+        for part in (bound.value, *operands(bound.value))
+        if isinstance(part, relax.ExternFunc)
+    ]
+
+
+_CUDA_GRAPHS = "vm.builtin.cuda_graph."
+"""What RewriteCUDAGraph calls, for any target: only a TVM with CUDA has it."""
 _PACKED_CALLS = ("tirx.tvm_call_packed", "tirx.tvm_call_cpacked")
 _EXTERN_CALLS = ("tirx.call_extern", "tirx.call_pure_extern")
 

@@ -358,3 +358,16 @@ def test_barriers_are_explicit_in_memory_of_every_scope() -> None:
     """After ThreadSync for warps an access without a barrier is a race, also in shared memory."""
     asked = PASSES["s_tir.ThreadSync[warp]"].place.prepared_by
     assert asked == ("s_tir.ThreadSync[shared]", "s_tir.ThreadSync[shared.dyn]")
+
+
+def test_no_pass_of_relax_comes_after_one_that_leaves_calls_to_be_changed() -> None:
+    name = "s_tir.RemoveWeightLayoutRewriteBlock"
+    assert not PASSES[name].promise.keeps_buffers
+    under_test = (name, "AttachAttrLayoutFreeBuffers", "AnnotateTIROpPattern")
+    drawn = [
+        [step.name for step in draw_names(SeededSource(12, index), PASSES, under_test=under_test, kinds=("walk",))]
+        for index in MANY
+    ]
+    with_it = [names for names in drawn if name in names]
+    assert with_it and any("AttachAttrLayoutFreeBuffers" in names[: names.index(name)] for names in with_it)
+    assert not any(PASSES[other].of_relax for names in with_it for other in names[names.index(name) + 1 :])

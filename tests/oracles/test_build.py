@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tvm
 from tvm import relax
 
 from generators.case import EntryCall
@@ -18,6 +19,7 @@ from oracles.builds.build import (
     Built,
     NotBuilt,
     build,
+    not_runnable,
     other_devices,
     rest_of_pipeline,
     unregistered,
@@ -147,6 +149,24 @@ class Module:
 """
     said = unregistered(module_of(text))
     assert said is None if reason is None else said is not None and said.startswith(reason)
+
+
+def test_a_cuda_graph_is_not_run_where_the_run_time_has_none() -> None:
+    module = module_of("""@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        y = R.negative(R.abs(x))
+        return y
+""")
+    t = relax.transform
+    passes = (t.LegalizeOps, t.ToNonDataflow, t.RemovePurityChecking, t.CallTIRRewrite, t.StaticPlanBlockMemory)
+    planned = tvm.transform.Sequential([make() for make in passes])(module)
+    assert not_runnable(planned) is None
+    with tvm.transform.PassContext(config={"relax.backend.use_cuda_graph": True}):
+        graphs = t.RewriteCUDAGraph()(planned)
+    has_graphs = tvm.get_global_func("vm.builtin.cuda_graph.get_cached_alloc", allow_missing=True) is not None
+    assert (not_runnable(graphs) is None) == has_graphs
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from corpus.store import StoredCase, write_case
 from generators import tvm_api
 from generators.case import Case, PassCall
 from generators.passes.row import Phase
+from generators.passes.table import PASSES
 from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
 from generators.tir.dead_prim_func import with_dead_prim_func
@@ -124,6 +125,10 @@ class Module:
 """
 
 
+def without_dead(module: Any) -> Any:
+    return dead_code.without(module, dead_code.dead_names(module))
+
+
 def counts_callers(module: Any) -> Any:
     """Writes into main how many functions call the shared one."""
     return with_attribute(module, sum(any(v.name_hint == "shared" for v in global_vars(f)) for f in functions(module)))
@@ -139,6 +144,15 @@ def test_a_dead_caller_of_a_function_that_lives_may_count() -> None:
     assert [gvar.name_hint for gvar in dead] == ["dead"] and dead_code.refer_to_live(module, dead)
     assert isinstance(judged(module_pass(counts_callers, "Callers"), module), Passed)
     assert isinstance(judged(module_pass(counts_prim_funcs, "Counts"), modules()[0]), Failed)
+
+
+@pytest.mark.parametrize("source", PASSES["NormalizeGlobalVar"].sources)
+def test_the_symbol_that_a_step_of_ours_gives_may_follow_from_dead_functions(source: str) -> None:
+    """A private function gets the name of the last one, which a dead copy with a later name is."""
+    bench, row = RealBench(), PASSES["NormalizeGlobalVar"]
+    module = without_dead(tvm_api.module_from_script(DEAD_CALLER))
+    verdict = dead_code.judge(step_of(PassCall(row.name, source), module, bench, row), bench)
+    assert isinstance(verdict, Skipped) and not verdict.applies
 
 
 @pytest.mark.parametrize("source", CLEAN)
