@@ -80,13 +80,12 @@ def _tried(plan: Plan, repertoire: Repertoire) -> list[_Trial]:
         def work(write: Write, first: int = first) -> None:
             for number in range(first, TRIALS):
                 current[0] = number
-                write(b"\n")
-                write(json.dumps(_trial(plan, repertoire, number)).encode())
+                write(json.dumps(_trial(plan, repertoire, number)).encode() + b"\n")
 
         ended, data = written_by(work, plan.deadline_s, lambda: current[0])
-        texts = data.split(b"\n")[1:]
-        begun += max(len(texts), 1)
-        answers = [json.loads(text) for text in texts if text]
+        lines = data.split(b"\n")[:-1]  # what ends without one was cut off
+        begun += len(lines) + (ended is not None)
+        answers = [json.loads(line) for line in lines]
         found += [_Trial(target, tuple(fired), tuple(choices)) for target, fired, choices in filter(None, answers)]
         if ended is not None and ended.hung:
             break

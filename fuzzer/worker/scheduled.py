@@ -30,5 +30,5 @@ def draw_scheduled(source: Source, target: TargetRow, deadline_s: float) -> Prog
     ended, data = written_by(work, deadline_s)
     if ended is not None and ended.raised:
         raise ChildRaised(ended.what)
-    lines = data.splitlines()
+    lines = data.split(b"\n")[:-1]  # what ends without one was cut off
     return scheduled(program, tuple(json.loads(lines[-1])) if lines else ())
