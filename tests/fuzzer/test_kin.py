@@ -110,6 +110,7 @@ PASSES = {"Hangs": make}
 """
 
 
+@pytest.mark.deep
 def test_a_pass_that_hangs_is_waited_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "hangs.py").write_text(HANGS)
     monkeypatch.setenv("SEEN", str(tmp_path / "seen"))
