@@ -9,8 +9,7 @@ from typing import Any
 
 from generators import tvm_api
 from generators.passes.loaded import source_of
-from generators.passes.row import PassRow
-from generators.passes.table import PASSES
+from generators.passes.table import rows_named
 
 _HEAD = '''\
 """The pass that `passfuzz capture` has seen, with what it is made of."""
@@ -65,11 +64,6 @@ def _value(words: list[str]) -> Any:
     for word in words[1:]:
         value = getattr(value, word, None)
     return value
-
-
-def rows_named(name: str) -> tuple[PassRow, ...]:
-    """The rows that a pass of this name may be, by the name of its object."""
-    return tuple(row for row in PASSES.values() if name in (row.name, row.foreign.name))
 
 
 def guessed(name: str) -> str:

@@ -147,7 +147,7 @@ def _module(text: str) -> T.IRModule | None:
 
 def _passes(name: str) -> tuple[PassCall, ...]:
     """The pass as its row constructs it first; () for a pass of no row, or one that depends on the program."""
-    from fuzzer.trial.contracts import rows_named
+    from generators.passes.table import rows_named
 
     rows = [row for row in rows_named(name) if row.sources]
     return (PassCall(rows[0].name, rows[0].sources[0]),) if rows else ()

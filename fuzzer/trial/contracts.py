@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import tvm
@@ -18,7 +17,7 @@ from generators import tvm_api as T
 from generators.case import Tier
 from generators.passes.phases import UNMEMORIED
 from generators.passes.row import SAME_CALLING, Meaning, PassRow, Phase, Place, Promise
-from generators.passes.table import PASSES
+from generators.passes.table import PASSES, rows_named
 from oracles.calls.table import CONVENTIONS
 from oracles.checks.idempotence import does_more_again
 from oracles.evidence import AttributeGone, Evidence
@@ -67,12 +66,6 @@ def tier_of(contract: Contract, phase: Phase) -> Tier:
     phases = contract.row.place.phases
     shown = phase in phases or contract.trust is Trust.NOTHING or min(phases) > Phase.SHAPELESS
     return "B" if shown else "C"
-
-
-@cache
-def rows_named(name: str) -> tuple[PassRow, ...]:
-    """The rows that a pass of this name may be; () for a pass of no row."""
-    return tuple(row for row in PASSES.values() if name in (row.name, row.foreign.name))
 
 
 def contract_of(

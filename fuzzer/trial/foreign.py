@@ -29,7 +29,6 @@ from fuzzer.trial.contracts import (
     is_by_request,
     keeps_meaning,
     no_numbers,
-    rows_named,
     tier_of,
 )
 from fuzzer.trial.gaps import Gap
@@ -42,7 +41,7 @@ from fuzzer.trial.subject.unpromised_inputs import seed_of
 from fuzzer.trial.unpromised_numbers import compared
 from generators import tvm_api as T
 from generators.case import Case, EntryCall, Origin, PassCall
-from generators.passes.table import EXCLUDED
+from generators.passes.table import EXCLUDED, rows_named
 from generators.source import SeededSource, Source
 from generators.targets import of_kind
 from generators.tvm_api import IRModule, Pass

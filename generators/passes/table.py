@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 
 from generators.case import PassCall
 from generators.compat.texts import lacking, native
@@ -180,3 +181,9 @@ SETUP = _setup()
 """The shortest prefix of an official pipeline that brings a HIGH module to each phase (with a target in scope)."""
 THREADED_SETUP = _setup(the(Role.BINDS_THREADS).name)
 """The same for targets with threads."""
+
+
+@cache
+def rows_named(name: str) -> tuple[PassRow, ...]:
+    """The rows that a pass of this name may be, by that of the row or of the pass object; () for a pass of no row."""
+    return tuple(row for row in PASSES.values() if name in (row.name, row.foreign.name))
