@@ -21,7 +21,7 @@ ROOMS = ("generators", "oracles", "corpus", "reports", "fuzzer")
 INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     "generators": (
         ("compat", "dtypes"),
-        ("externs", "program_facts", "script_shape", "source", "targets", "unavailable"),
+        ("externs", "joined", "program_facts", "script_shape", "source", "targets", "unavailable"),
         ("case", "ranges", "tvm_api"),
         ("arrays", "prim_expr", "program"),
         ("tir", "relax/knobs", "relax/values"),

@@ -8,9 +8,9 @@ from fuzzer.processes.workforce import Slot
 ASIDE_SHARE = 0.6
 """Reducing and confirming take at most this share of a worker's time while there is time left to look for more."""
 KNOWN_SHARE = 0.1
-"""The same for what looks like a known cause: nobody waits for it."""
+"""The same for what looks like a known cause: it is no news."""
 FIRST_S = 2.0
-"""Seconds that each worker may take aside at once, so that the first finding is told early."""
+"""Seconds that each worker may take aside at once, so that the first finding comes early."""
 REDUCE_S = 15.0
 """CPU seconds that one reduction may take."""
 CEILING_S = 60.0

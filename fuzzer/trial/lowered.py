@@ -1,7 +1,7 @@
 """Which operator a lowering gets wrong, and what its call must have for that: for the cause of a wrong result.
 
-A pass with code for each operator has a bug for each, and the code of one may have several. They are told apart by what
-makes the result right when it is taken away: an attribute that is not as by default, an odd dtype, extents of zero.
+A pass with code for each operator has a bug for each, and the code of one may have several. What tells them apart
+is what makes the result right when it is taken away: an attribute that is not as by default, an odd dtype, extents of zero.
 Values of attributes do not count, as one bug shows with several; nor does what cannot be taken away. Numbers as
 attributes (paddings, axes) make a small result right by chance, so they count only where nothing else matters.
 """
@@ -35,7 +35,7 @@ from oracles.trace import Bench, Raised, Step
 MOST_EDITS = 40
 """Modules that are judged at most to find out what matters."""
 _CHOICES, _NUMBERS, _DATA = "with", "with the number", "on"
-"""How it is told what matters: attributes that are flags or words, other attributes, and what is special of tensors."""
+"""How a cause names what matters: flags and words among the attributes, the other ones, what is special of tensors."""
 _LAYOUT = "layout"
 """Stands for all attributes that are layouts: a wrong order of dims shows by any of them."""
 
@@ -126,7 +126,7 @@ class _Lowering:
 
 
 def _offers(view: PlanView, operator: str) -> Iterator[tuple[str, str, Edit]]:
-    """What can be taken away: how it is told, and the edit."""
+    """What can be taken away: how a cause names it, and the edit."""
     for _, bind in module_binds(view.draft):
         if isinstance(bind.value, CALL) and op_name(bind.value) == operator:
             values = attributes.values_of(bind.value)

@@ -1,4 +1,4 @@
-"""Recipes of what stands behind a convolution whose layout is converted: operators that a layout passes through."""
+"""Recipes of what follows a convolution whose layout is converted: operators that a layout passes through."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _split_and_joined(s: Scope, x: Value) -> Value:
 
 
 def _follow(s: Scope, x: Value) -> Value:
-    """One step behind the convolution."""
+    """One step after the convolution."""
     if x.dims is None or x.size == 0:
         raise Unavailable("nothing to go on with")
     if s.source.flip(KNOBS.layouts.operator):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from generators.joined import join
 from generators.recipes import (
     bindings,
     callers,
@@ -24,17 +25,6 @@ from generators.recipes import (
 from generators.recipes.recipe import Recipe as Recipe
 from generators.relax.chains import draw_chains
 from generators.relax.scope import Scope
-
-
-def join(recipes: Iterable[Recipe]) -> dict[str, Recipe]:
-    """The recipes by name. ValueError when two have the same name."""
-    table: dict[str, Recipe] = {}
-    for recipe in recipes:
-        if recipe.name in table:
-            raise ValueError(f"recipe {recipe.name} has two entries")
-        table[recipe.name] = recipe
-    return table
-
 
 RECIPES: dict[str, Recipe] = join(
     matmul.RECIPES

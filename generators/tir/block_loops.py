@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import tvm
 from tvm import s_tir, tirx
@@ -95,12 +96,17 @@ def draw_nest(
     iters = [tirx.IterVar(axis.domain(draft), var, axis.kind) for axis, var in zip(axes, variables, strict=True)]
     block = block_of(draft, iters, name, body, tensors)
     shape = _plain(draft, axes) if plain else _shaped(draft, axes)
-    realize = s_tir.SBlockRealize(shape.bindings, _all(shape.predicates), block)
+    realize = s_tir.SBlockRealize(shape.bindings, conjunction(shape.predicates), block)
     return _around(draft, shape.loops, realize, may_vary=body.simple and not plain)
 
 
 def block_of(
-    draft: FunctionDraft, iters: list[Node], name: str, body: BlockBody, tensors: Sequence[DraftTensor] = ()
+    draft: FunctionDraft,
+    iters: list[Node],
+    name: str,
+    body: BlockBody,
+    tensors: Sequence[DraftTensor] = (),
+    annotations: dict[str, Any] | None = None,
 ) -> Node:
     """The block with the regions that TVM's analysis finds; allocations are those of the root. Raises Unfit where the
     analysis fails: conditions on unsigned literals do that to it in 0.27."""
@@ -112,15 +118,16 @@ def block_of(
     except ValueError as error:
         raise Unfit("TVM finds no regions") from error
     draft.read |= {str(r.source.name) for r in reads} - {str(w.source.name) for w in writes}
-    return s_tir.SBlock(iters, list(reads), list(writes), name, body.statement, body.init, None, matches)
+    return s_tir.SBlock(iters, list(reads), list(writes), name, body.statement, body.init, None, matches, annotations)
 
 
-def _all(predicates: list[Expr]) -> Expr:
-    if not predicates:
+def conjunction(conditions: Sequence[Expr]) -> Expr:
+    """All of them; true for none."""
+    if not conditions:
         return tirx.IntImm("bool", 1)
-    joined = predicates[0]
-    for predicate in predicates[1:]:
-        joined = tirx.And(joined, predicate)
+    joined = conditions[0]
+    for condition in conditions[1:]:
+        joined = tirx.And(joined, condition)
     return joined
 
 

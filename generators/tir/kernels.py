@@ -16,7 +16,7 @@ from generators.source import Source, weighted
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit
 from generators.tir.functions import begun, finished
 from generators.tir.knobs import DEFAULT, TirKnobs
-from generators.tir.launch import SERIAL, Launch, ThreadAxis, position
+from generators.tir.launch import SERIAL, Launch, ThreadAxis, position, unravelled
 from generators.tir.opaque import held_range, new_tensor
 from generators.tir.prim_program import PrimProgram
 from generators.tir.site import Site
@@ -87,7 +87,7 @@ def _elements(kernel: Launch) -> Stmt:
     block = kernel.axis("blockIdx.x", kernel.blocks(total, threads))
     thread = kernel.axis("threadIdx.x", draft.number(threads))
     index = position(draft, block[0], threads, thread[0])
-    indices = kernel.unravelled(index, dims)
+    indices = unravelled(index, [dim.expr for dim in dims])
     body = kernel.element(kernel.inside(indices, [block, thread]), indices)
     return kernel.bound([block, thread], kernel.where(index, total, threads, body))
 
@@ -105,7 +105,7 @@ def _several(kernel: Launch) -> Stmt:
     strided = kernel.source.flip()
     within = position(draft, step, threads, thread[0]) if strided else position(draft, thread[0], count, step)
     index = position(draft, block[0], threads * count, within)
-    indices = kernel.unravelled(index, dims)
+    indices = unravelled(index, [dim.expr for dim in dims])
     body = kernel.element(kernel.inside(indices, [block, thread]), indices)
     draft.features.add("several_for_a_thread")
     kind = kernel.source.pick((SERIAL, SERIAL, tirx.ForKind.UNROLLED))
@@ -122,7 +122,7 @@ def _tiles(kernel: Launch) -> Stmt:
     lead = []
     if dims[:-2]:
         axes.append(kernel.axis("blockIdx.z", kernel.times(dims[:-2])))
-        lead = kernel.unravelled(axes[0][0], dims[:-2])
+        lead = unravelled(axes[0][0], [dim.expr for dim in dims[:-2]])
     blocks, threads, near = list[ThreadAxis](), list[ThreadAxis](), list[tuple[Expr, Extent, int]]()
     for tag, dim in zip("yx", dims[-2:], strict=True):
         side = weighted(kernel.source, draft.knobs.kernels.tile_side)
@@ -149,7 +149,7 @@ def _rows(kernel: Launch) -> Stmt:
     thread = kernel.axis("threadIdx.x", draft.number(threads))
     step = tirx.Var(draft.new_name("i"), draft.index_dtype)
     index = position(draft, step, threads, thread[0])
-    indices = [*kernel.unravelled(block[0], dims[:-1]), index]
+    indices = [*unravelled(block[0], [dim.expr for dim in dims[:-1]]), index]
     body = kernel.element(kernel.inside(indices, [block, thread]), indices)
     turns = kernel.blocks(dims[-1].expr, threads)
     draft.features.add("thread_stride")
@@ -166,7 +166,7 @@ def _together(kernel: Launch) -> Stmt:
     threads = source.pick((length, length, next(2**n for n in range(8) if 2**n >= length), length + 1))
     block = kernel.axis("blockIdx.x", kernel.times(dims[:-1]))
     thread = kernel.axis("threadIdx.x", draft.number(threads))
-    indices = [*kernel.unravelled(block[0], dims[:-1]), thread[0]]
+    indices = [*unravelled(block[0], [dim.expr for dim in dims[:-1]]), thread[0]]
     inner = kernel.inside(indices, [block])
     make = weighted(source, MAKERS)
     statements = make(kernel, inner, indices, length, threads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
@@ -116,14 +117,6 @@ class Launch:
         self.draft.features.add("thread_guard")
         return tirx.IfThenElse(tirx.LT(index, total), body, None)
 
-    def unravelled(self, index: Expr, dims: tuple[Extent, ...]) -> list[Expr]:
-        """The indices that a position in row-major order means."""
-        indices: list[Expr] = []
-        for dim in reversed(dims[1:]):
-            indices.append(tirx.FloorMod(index, dim.expr))
-            index = tirx.FloorDiv(index, dim.expr)
-        return [*([index] if dims else []), *reversed(indices)]
-
     def shared(self, count: int, dtype: str) -> DraftTensor:
         """Memory that the threads of a block share."""
         values, fraction = held_range(dtype)
@@ -132,6 +125,15 @@ class Launch:
         self.draft.tensors.pop()
         self.draft.features.add("shared_memory")
         return tensor
+
+
+def unravelled(index: Expr, extents: Sequence[Expr]) -> list[Expr]:
+    """The indices that a position in row-major order means."""
+    indices: list[Expr] = []
+    for extent in reversed(extents[1:]):
+        indices.append(tirx.FloorMod(index, extent))
+        index = tirx.FloorDiv(index, extent)
+    return [*([index] if extents else []), *reversed(indices)]
 
 
 def position(draft: FunctionDraft, block: Expr, threads: int, thread: Expr) -> Expr:

@@ -14,12 +14,13 @@ import pytest
 from tvm import relax
 
 from generators import tvm_api
+from generators.joined import join
 from generators.passes.sequences import PlannedPass, to_fire
 from generators.passes.table import PASSES
 from generators.program import Program
 from generators.program_facts import Feature
 from generators.recipes.recipe import Recipe
-from generators.recipes.table import RECIPES, join, patterns_for
+from generators.recipes.table import RECIPES, patterns_for
 from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
 

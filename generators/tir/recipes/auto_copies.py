@@ -19,13 +19,13 @@ from generators.ranges import Range
 from generators.source import Source, weighted
 from generators.tir.block_loops import BlockBody
 from generators.tir.function_draft import DraftTensor, FunctionDraft, load
+from generators.tir.launch import unravelled
 from generators.tir.prim_program import PrimProgram
 from generators.tir.recipes.bound_loops import (
     LoopAxis,
     around,
     axis,
     drawn_value,
-    elements,
     kernel_draft,
     kernel_program,
     realized,
@@ -33,7 +33,6 @@ from generators.tir.recipes.bound_loops import (
     small_range,
     term,
     tile,
-    unravelled,
 )
 from generators.tir.recipes.recipe import PrimRecipe
 from generators.tir.site import sequence
@@ -162,7 +161,7 @@ def draw_auto_copy(source: Source) -> PrimProgram:
     """A kernel that copies tiles to shared memory, computes from them, and stores the results."""
     draft = kernel_draft(source, weighted(source, KNOBS.dtypes))
     shape = tuple(weighted(source, KNOBS.sides) for _ in range(weighted(source, KNOBS.ranks)))
-    if elements(shape) > draft.knobs.max_elements // 4:
+    if prod(shape) > draft.knobs.max_elements // 4:
         shape = (*shape[:-1], 2)
     grid = _grid(draft)
     filled = [_filled(draft, grid, shape) for _ in range(2 if source.flip(KNOBS.two) else 1)]
@@ -267,11 +266,11 @@ def _computed(
 ) -> Stmt:
     """Threads that go through the elements of a tile and compute one value each from all tiles."""
     shape, source = tiles[0].shape, draft.source
-    total, threads = elements(shape), prod(loop.count for loop in grid.threads)
+    total, threads = prod(shape), prod(loop.count for loop in grid.threads)
     turn = axis(draft, -(-total // threads))
     loops = [turn, *grid.threads] if source.flip() else [*grid.threads, turn]
     position = row_major(draft, loops)
-    place = unravelled(draft, position, shape)
+    place = unravelled(position, [draft.number(n) for n in shape])
     leaves = []
     for one in tiles:
         other = source.flip(KNOBS.another)

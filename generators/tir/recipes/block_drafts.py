@@ -106,11 +106,7 @@ def block_at(
     domains = [tvm.ir.Range.from_min_extent(draft.number(0), loop.point.extent.expr) for loop in loops]
     every = kinds or [SPATIAL] * len(loops)
     iters = [tirx.IterVar(domain, var, kind) for domain, var, kind in zip(domains, names, every, strict=True)]
-    block = block_of(draft, iters, name, BlockBody(make(points)))
-    if annotations:
-        block = s_tir.SBlock(
-            iters, block.reads, block.writes, name, block.body, block.init, block.alloc_buffers, [], annotations
-        )
+    block = block_of(draft, iters, name, BlockBody(make(points)), annotations=annotations)
     return s_tir.SBlockRealize([loop.point.term.expr for loop in loops], True, block)
 
 

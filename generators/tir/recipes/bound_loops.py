@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 from types import MappingProxyType
 from typing import Any
 
@@ -93,25 +92,6 @@ def row_major(draft: FunctionDraft, loops: Sequence[LoopAxis], values: Sequence[
     return position
 
 
-def unravelled(draft: FunctionDraft, position: Expr, shape: Sequence[int]) -> list[Expr]:
-    """The indices that a position in row-major order means."""
-    indices: list[Expr] = []
-    for extent in reversed(shape[1:]):
-        indices.append(tirx.FloorMod(position, draft.number(extent)))
-        position = tirx.FloorDiv(position, draft.number(extent))
-    return [position, *reversed(indices)]
-
-
-def conjunction(conditions: Sequence[Expr]) -> Expr:
-    """All of them; true for none."""
-    if not conditions:
-        return tirx.IntImm("bool", 1)
-    joined = conditions[0]
-    for condition in conditions[1:]:
-        joined = tirx.And(joined, condition)
-    return joined
-
-
 def drawn_value(
     draft: FunctionDraft, leaves: Sequence[Term], indices: Sequence[Term], dtype: str, values: Range
 ) -> Term:
@@ -174,8 +154,3 @@ def region(draft: FunctionDraft, tensor: DraftTensor, starts: Sequence[Expr], sh
     """A part of a tensor."""
     ranges = [tvm.ir.Range.from_min_extent(start, draft.number(n)) for start, n in zip(starts, shape, strict=True)]
     return tirx.BufferRegion(tensor.buffer, ranges)
-
-
-def elements(shape: Sequence[int]) -> int:
-    """How many elements a shape has."""
-    return prod(shape)

@@ -17,6 +17,7 @@ from generators.ranges import Range
 from generators.source import Source, weighted
 from generators.tir.block_loops import BlockBody
 from generators.tir.function_draft import DraftTensor, FunctionDraft, load
+from generators.tir.launch import unravelled
 from generators.tir.prim_program import PrimProgram
 from generators.tir.recipes.bound_loops import (
     LoopAxis,
@@ -30,7 +31,6 @@ from generators.tir.recipes.bound_loops import (
     small_range,
     term,
     tile,
-    unravelled,
 )
 from generators.tir.recipes.recipe import PrimRecipe
 from generators.tir.site import sequence
@@ -150,7 +150,7 @@ def _walk(kernel: _Kernel, *, wide: bool, turned: bool) -> _Walk:
     order = [*pieces[:-2], pieces[-1], pieces[-2]] if turned else pieces
     turn = axis(draft, -(-prod(pieces) // kernel.thread.count))
     position = row_major(draft, [turn, kernel.thread])
-    place = unravelled(draft, position, order)
+    place = unravelled(position, [draft.number(n) for n in order])
     if turned:
         place = [*place[:-2], place[-1], place[-2]]
     if wide:

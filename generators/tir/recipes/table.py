@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from generators.joined import join
 from generators.source import Source
 from generators.targets import TargetRow
 from generators.tir.function_draft import Unfit
@@ -36,16 +37,6 @@ from generators.tir.recipes.recipe import PrimRecipe
 
 TRIES = 4
 """How often a recipe is drawn again where what it drew did not go together."""
-
-
-def join(recipes: Iterable[PrimRecipe]) -> dict[str, PrimRecipe]:
-    """The recipes by name. ValueError when two have the same name."""
-    table: dict[str, PrimRecipe] = {}
-    for recipe in recipes:
-        if recipe.name in table:
-            raise ValueError(f"recipe {recipe.name} has two entries")
-        table[recipe.name] = recipe
-    return table
 
 
 PRIM_RECIPES: dict[str, PrimRecipe] = join(

@@ -16,7 +16,7 @@ from tvm import tirx
 
 from generators.ranges import Range
 from generators.source import Source, weighted
-from generators.tir.block_loops import REDUCE, SPATIAL, BlockBody
+from generators.tir.block_loops import REDUCE, SPATIAL, BlockBody, conjunction
 from generators.tir.function_draft import DraftTensor, FunctionDraft, load
 from generators.tir.prim_program import PrimProgram
 from generators.tir.recipes.bound_loops import (
@@ -24,7 +24,6 @@ from generators.tir.recipes.bound_loops import (
     add_input,
     around,
     axis,
-    conjunction,
     drawn_value,
     kernel_draft,
     kernel_program,

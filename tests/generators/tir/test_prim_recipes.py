@@ -16,6 +16,7 @@ import tvm
 import tvm_ffi
 
 from generators import tvm_api
+from generators.joined import join
 from generators.passes.row import PassRow, Phase
 from generators.passes.table import PASSES, SETUP
 from generators.program import Program
@@ -23,7 +24,7 @@ from generators.program_facts import Feature
 from generators.source import SeededSource
 from generators.targets import TARGETS
 from generators.tir.recipes.recipe import PrimRecipe
-from generators.tir.recipes.table import PRIM_RECIPES, draw_recipe, fitting, join
+from generators.tir.recipes.table import PRIM_RECIPES, draw_recipe, fitting
 from generators.tir.relax_caller import wrapped
 from oracles.builds.build import Built, build, excess_precision
 from oracles.ir.verifier import complaint
