@@ -1,7 +1,8 @@
 """Which operator a lowering gets wrong, and what its call must have for that: for the cause of a wrong result.
 
 A pass with code for each operator has a bug for each, and the code of one may have several. What tells them apart
-is what makes the result right when it is taken away: an attribute that is not as by default, an odd dtype, extents of zero.
+is what makes the result right when it is taken away: an attribute that is not as by default, an odd dtype, extents of
+zero.
 Values of attributes do not count, as one bug shows with several; nor does what cannot be taken away. Numbers as
 attributes (paddings, axes) make a small result right by chance, so they count only where nothing else matters.
 """
