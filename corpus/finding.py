@@ -37,7 +37,8 @@ class Expectation:
 @dataclass(frozen=True, slots=True)
 class ReductionStats:
     """How far a finding was reduced and what that cost; statements count TIR statements. seconds: of CPU, or of the
-    clock where that was the limit. out_of_time: the search ended before every step had been tried on what is left."""
+    clock where that was the limit. out_of_time: the search ended before every step had been tried on what is left.
+    whole: bodies of functions could not be made smaller, since the module does not fail once it is built anew."""
 
     bindings_before: int
     bindings: int
@@ -48,6 +49,7 @@ class ReductionStats:
     oracle_calls: int
     seconds: float
     out_of_time: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

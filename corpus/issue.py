@@ -27,7 +27,8 @@ Similar = tuple[str, str]
 LONGEST_TRACEBACK = 16_000
 LONGEST_CHANGE = 6_000
 """Characters. GitHub takes 65,536 in an issue."""
-OUT_OF_TIME = " The time for that ran out, so not everything in the script may matter."
+OUT_OF_TIME = "The time for that ran out, so not everything in the script may matter."
+WHOLE = "Built anew, the module does not fail, so that its functions are whole and not everything in them may matter."
 MOST_LINES = 40
 """Lines of what an oracle says besides the script."""
 
@@ -52,7 +53,7 @@ def issue_text(
     parts = (
         of("{}\n\n", Markdown.indented(title)),
         of("{}\n", severity_line(finding.verdict.symptom, died, tier or finding.tier)),
-        of("Found by a fuzzer (passfuzz) and reduced.{}\n", OUT_OF_TIME if _out_of_time(finding) else ""),
+        of("Found by a fuzzer (passfuzz) and reduced.{}\n", _how_far(finding)),
         _to_reproduce(finding, stored, script),
         expected(stored, finding.promise),
         of("\n## Actual\n\n{}", _actual(finding, stored)),
@@ -64,8 +65,12 @@ def issue_text(
     return Markdown.joined("", parts)
 
 
-def _out_of_time(finding: Finding) -> bool:
-    return finding.reduced is not None and finding.reduced.out_of_time
+def _how_far(finding: Finding) -> Markdown:
+    """What a reader must know of a case that may hold more than it needs."""
+    stats = finding.reduced
+    if stats is None or not (stats.out_of_time or stats.whole):
+        return NOTHING
+    return Markdown.of(" {}", WHOLE if stats.whole else OUT_OF_TIME)
 
 
 def _to_reproduce(finding: Finding, stored: StoredCase, script: str | None) -> Markdown:

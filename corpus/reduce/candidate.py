@@ -51,7 +51,8 @@ class Smallest:
     """The smallest candidate found, and what finding it cost.
 
     oracle_calls counts calls of `interesting`; bindings are those of all Relax functions, statements those
-    of all PrimFuncs. finished: no step had anything left to try (False: out of time or calls).
+    of all PrimFuncs. finished: no step had anything left to try (False: out of time or calls). whole: the module
+    does not fail once it is taken apart and built anew, so that only functions and passes were left out.
     """
 
     candidate: Candidate
@@ -64,6 +65,7 @@ class Smallest:
     passes_before: int
     passes_after: int
     finished: bool
+    whole: bool = False
     steps: tuple[StepStats, ...] = ()
     """In the order in which they were first tried; each step that was has one."""
 
@@ -84,6 +86,7 @@ class Smallest:
             oracle_calls=self.oracle_calls,
             seconds=self.seconds,
             out_of_time=not self.finished,
+            whole=self.whole,
         )
 
 

@@ -56,12 +56,16 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A Relax function. `params` are original variables, `types` those parameters' types where they were changed."""
+    """A Relax function. `params` are original variables, `types` those parameters' types where they were changed.
+
+    returns: the type of its result as it stood: what a call of it has before its body is there, in recursion.
+    """
 
     params: tuple[T.Var, ...]
     body: Body
     pure: bool
     attrs: Mapping[str, Any]
+    returns: T.Type
     types: Mapping[T.Var, T.Type] = field(default_factory=dict)
 
 
@@ -147,7 +151,8 @@ def lift(module: T.IRModule) -> ModuleDraft:
 def lift_function(function: T.RelaxFunction) -> Draft:
     """Takes one Relax function apart."""
     attrs = {str(key): value for key, value in function.attrs.items()} if function.attrs else {}
-    return Draft(tuple(function.params), _lift_sequence(function.body), bool(function.is_pure), attrs)
+    body = _lift_sequence(function.body)
+    return Draft(tuple(function.params), body, bool(function.is_pure), attrs, T.return_type(function))
 
 
 def _lift_sequence(expr: T.Expr) -> Body:

@@ -13,10 +13,11 @@ import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
-from corpus.reduce.callees import callees_first
+from corpus.reduce.callees import callees_first, refers_to
 from corpus.reduce.draft import (
     ARITHMETIC,
     CALL,
+    GLOBAL_VAR,
     TUPLE,
     TUPLE_GET_ITEM,
     VAR,
@@ -37,6 +38,10 @@ TVM_ERRORS = (ValueError, TypeError, RuntimeError, LookupError, AttributeError, 
 """What type inference, constructors and verifiers of TVM raise."""
 
 
+ROUNDS = 3
+"""How often a module is built until the result types that recursive calls were given are those that came out."""
+
+
 class GaveUp(Exception):
     """TVM does not accept the draft; the message is TVM's."""
 
@@ -51,9 +56,15 @@ class Realised:
 
 def realise(draft: ModuleDraft, *, verify: bool = True) -> Realised:
     """Builds the module. GaveUp when it cannot be typed or (with `verify`) is not well-formed."""
+    returned: dict[str, T.Type] = {}
     try:
-        rebuilder = Rebuilder(draft)
-        module = rebuilder.module()
+        for _ in range(ROUNDS):
+            rebuilder = Rebuilder(draft, returned)
+            module = rebuilder.module()
+            wrong = rebuilder.wrong_guesses(module)
+            if not wrong:
+                break
+            returned |= wrong
         if verify:
             relax.analysis.well_formed(module)
     except TVM_ERRORS as error:
@@ -99,9 +110,11 @@ def _with_fewer_parameters(function: T.RelaxFunction, left: Draft) -> T.RelaxFun
 class Rebuilder:
     """Copies a draft into TVM's IR, mapping old variables to fresh ones."""
 
-    def __init__(self, draft: ModuleDraft) -> None:
+    def __init__(self, draft: ModuleDraft, returned: Mapping[str, T.Type]) -> None:
         self.draft = draft
         self.types: dict[T.Var, T.Type] = {}
+        self._returned = returned
+        self._guessed: dict[str, T.Type] = {}
         self._fresh: dict[T.Var, T.Var] = {}
         self._globals: dict[str, T.GlobalVar] = {}
         self._builder = relax.BlockBuilder()
@@ -113,20 +126,50 @@ class Rebuilder:
         for name in callees_first(self.draft):
             function = self.draft.functions[name]
             built = self._function(function) if isinstance(function, Draft) else self._prim_func(function)
-            variable = self._global(name)
-            T.set_type(variable, T.type_of(built))
-            functions[variable] = built
+            if name not in self._globals:
+                self._globals[name] = self._typed(name, T.type_of(built))
+            functions[self._globals[name]] = built
         in_order = sorted(functions.items(), key=lambda pair: pair[0].name_hint)
         attrs = tvm.ir.make_node("ir.DictAttrs", **self.draft.attrs) if self.draft.attrs else None
         return tvm.IRModule(dict(in_order), attrs=attrs, global_infos=dict(self.draft.infos) or None)
 
+    def wrong_guesses(self, module: T.IRModule) -> dict[str, T.Type]:
+        """The types of results that functions of the built module have, where calls before them took another one."""
+        built = {name: T.return_type(module[name]) for name in self._guessed}
+        return {name: ty for name, ty in built.items() if not tvm_ffi.structural_equal(ty, self._guessed[name])}
+
     def _prim_func(self, function: T.BaseFunc) -> T.BaseFunc:
-        if not self.draft.nodes or not isinstance(function, tirx.PrimFunc):
+        if not isinstance(function, tirx.PrimFunc):
             return function
-        return rebuilt(function, self.draft.nodes)
+        function = rebuilt(function, self.draft.nodes) if self.draft.nodes else function
+        if not refers_to(function):
+            return function
+        return function.with_body(
+            tvm_ffi.structural_map(function.body, [(GLOBAL_VAR, lambda gvar: self._global(gvar.name_hint))])
+        )
 
     def _global(self, name: str) -> T.GlobalVar:
-        return self._globals.setdefault(name, tvm.ir.GlobalVar(name))
+        """The function where it is referred to. In recursion it is not built yet, and its type is a guess."""
+        if name in self._globals:
+            return self._globals[name]
+        function = self.draft.functions.get(name)
+        if function is None:
+            return self._globals.setdefault(name, tvm.ir.GlobalVar(name))
+        if isinstance(function, Draft):
+            self._guessed[name] = self._returned.get(name, self._type(function.returns))
+            ty = self._signature(function, self._guessed[name])
+        else:
+            ty = T.type_of(function)
+        return self._globals.setdefault(name, self._typed(name, ty))
+
+    def _typed(self, name: str, ty: T.Type) -> T.GlobalVar:
+        variable = tvm.ir.GlobalVar(name)
+        T.set_type(variable, ty)
+        return variable
+
+    def _signature(self, draft: Draft, returns: T.Type) -> T.Type:
+        params = [self._type(draft.types.get(param, T.type_of(param))) for param in draft.params]
+        return T.FuncType(params, returns, draft.pure)
 
     def _function(self, draft: Draft) -> T.RelaxFunction:
         params = []
@@ -177,6 +220,9 @@ class Rebuilder:
             ty = self._type(bind.cast)
             var = self._define(bind, make, ty)
             return relax.MatchCast(var, self._expr(bind.value), ty)
+        if isinstance(bind.value, Draft) and bind.var in self.draft.used_in(bind.value):
+            own = self._define(bind, make, self._signature(bind.value, self._type(bind.value.returns)))
+            return relax.VarBinding(own, self._value(bind.value))
         value = self._value(bind.value)
         return relax.VarBinding(self._define(bind, make, self._annotation(bind, T.type_of(value))), value)
 
@@ -212,7 +258,7 @@ class Rebuilder:
         if isinstance(expr, VAR):
             return self._leaf(expr)
         if isinstance(expr, CALL):
-            if isinstance(T.type_of(expr), T.PrimType) and not isinstance(expr.op, (VAR, tvm.ir.GlobalVar)):
+            if isinstance(T.type_of(expr), T.PrimType) and not isinstance(expr.op, (VAR, GLOBAL_VAR)):
                 return self._prim(expr)
             return self._call(expr)
         if isinstance(expr, TUPLE):
@@ -222,7 +268,7 @@ class Rebuilder:
             return whole.fields[expr.index] if isinstance(whole, TUPLE) else TUPLE_GET_ITEM(whole, expr.index)
         if isinstance(expr, relax.ShapeExpr):
             return relax.ShapeExpr([self._prim(extent) for extent in expr.values]) if self.draft.symbols else expr
-        if isinstance(expr, tvm.ir.GlobalVar):
+        if isinstance(expr, GLOBAL_VAR):
             return self._global(expr.name_hint)
         return self._prim(expr) if isinstance(expr, ARITHMETIC) else expr
 

@@ -108,6 +108,8 @@ class Search:
         self._taken = [(self._plan, candidate)]
         """What was the best so far, one after another."""
         self._only_said = False
+        self.whole = False
+        """Whether bodies are left as they are, since the module does not fail once it is built anew."""
         self._seen: set[tuple[object, ...]] = {_key(self._plan, candidate.module)}
         self._view = view_of(self._plan, candidate.module)
         self._operators = named_operators(candidate.module)
@@ -117,6 +119,7 @@ class Search:
         try:
             self._until_idle([step for step in steps if step.as_it_is])
             if not self._rebuilt():
+                self.whole = True
                 return True
             self._until_idle(steps)
             if self._back_to_a_script():
@@ -343,5 +346,6 @@ def search(
         passes_before=len(candidate.passes),
         passes_after=len(run.best.passes),
         finished=finished,
+        whole=run.whole,
         steps=run.stats(),
     )

@@ -95,6 +95,7 @@ class _Search:
                 steps=step_rows(reduction),
                 kept=f"what {self.asker.typed} accepts",
                 stopped=stopped(self.request),
+                whole=reduction.whole,
             )
         )
 

@@ -180,7 +180,8 @@ class Reduction(Struct, frozen=True, tag="reduction"):
     folders: for each repro the files of a case folder that has it. finished: nothing was left to try. others: other
     failures that were met, in a line each. steps: what each step of the search has cost and given. shows: how often the
     failure showed in so many tries of the case as it was given, where it did not show each time. kept: the failure, in
-    a line. known: the title of its known cause, "" for a new one. stopped: the user has ended it.
+    a line. known: the title of its known cause, "" for a new one. stopped: the user has ended it. whole: bodies were
+    left as they are, since the module does not fail once it is built anew.
     """
 
     repros: tuple[str, ...]
@@ -195,6 +196,7 @@ class Reduction(Struct, frozen=True, tag="reduction"):
     kept: str = ""
     known: str = ""
     stopped: bool = False
+    whole: bool = False
 
 
 Reply: TypeAlias = (

@@ -119,6 +119,7 @@ class _Reduce:
                 line_of(failure),
                 "" if entry is None else entry.title,
                 stopped(subject.request),
+                smallest is not None and smallest.whole,
             )
         )
 

@@ -69,8 +69,13 @@ def test_the_issue_of_an_error() -> None:
 def test_an_issue_says_where_the_time_for_making_it_small_ran_out() -> None:
     whole = ReductionStats(9, 2, 0, 0, 5, 1, 41, 0.25)
     cut = replace(whole, out_of_time=True)
-    assert "ran out" not in issue(replace(finding(RAISED), reduced=whole))
-    assert "ran out" in issue(replace(finding(RAISED), reduced=cut))
+    assert "reduced.\n" in issue(replace(finding(RAISED), reduced=whole))
+    assert "reduced. The time for that ran out" in issue(replace(finding(RAISED), reduced=cut))
+
+
+def test_an_issue_says_where_functions_could_not_be_made_smaller() -> None:
+    stuck = ReductionStats(9, 9, 0, 0, 5, 1, 3, 0.25, whole=True)
+    assert "reduced. Built anew, the module does not fail" in issue(replace(finding(RAISED), reduced=stuck))
 
 
 def test_a_finding_s_folder_holds_its_issue(tmp_path: Path) -> None:
