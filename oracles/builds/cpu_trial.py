@@ -49,6 +49,8 @@ LIMIT_S = 10
 """Seconds for one build and its runs."""
 HANG_CPU_S = 4.0
 """CPU seconds that a build has had at least where it counts as hanging; on a busy machine others have them."""
+BUILT_IN = "passfuzz-build-"
+"""What the folder of a build is called, before random letters."""
 SAID = 20_000
 """Bytes of stderr that are kept."""
 
@@ -63,6 +65,7 @@ _HALF = re.compile(r"\bhalf\d*\b.* was not declared|unknown type name .?half\b")
 _INTRINSIC = re.compile(r'Unresolved call ir\.Op\(.*?name="([\w.]+)"', re.DOTALL)
 _VERIFIER = re.compile(r"(LLVM module verification failed with the following errors: [^!%@]*!?).*", re.DOTALL)
 """What LLVM's verifier says, without the instructions of which it says it."""
+_FOLDERS = re.compile(rf"/[^\s:=‘'\"]*?(?:{BUILT_IN}[^/\s]*/|(?=(?:site|dist)-packages/))")
 _NODE = re.compile(r"(Cannot select): .*?= (?:<[^>]*> )?([\w.:]+)")
 
 
@@ -73,7 +76,7 @@ def judge(row: CpuBuild, last: Position, bench: Bench) -> Verdict:
     why = _not_for(row, last)
     if why is not None:
         return why
-    with tempfile.TemporaryDirectory(prefix="passfuzz-build-") as folder:
+    with tempfile.TemporaryDirectory(prefix=BUILT_IN) as folder:
         errors = Path(folder) / "stderr"
         ended = forked(lambda: _in_child(row, last, bench, errors), LIMIT_S)
         said = _end_of(errors) if errors.exists() else ""
@@ -196,6 +199,11 @@ def _failed(row: CpuBuild, symptom: str, message: str, detail: str, evidence: Ev
     )
 
 
+def without_folders(said: str) -> str:
+    """What a compiler says, without the folders of this machine that our files and TVM's headers are in."""
+    return _FOLDERS.sub("", said)
+
+
 def _not_built(row: CpuBuild, error: Raised) -> Verdict:
     if row.how is How.LOAD and (found := _C_ERROR.search(error.message)):
         if _NO_FILE in error.message:
@@ -204,7 +212,7 @@ def _not_built(row: CpuBuild, error: Raised) -> Verdict:
         complaint = _VECTOR.sub("a vector type", complaint)
         if _HALF.search(complaint):
             return Skipped("build: C has no float16")
-        return _failed(row, DOES_NOT_BUILD, f"the C++ compiler: {complaint}", error.message)
+        return _failed(row, DOES_NOT_BUILD, f"the C++ compiler: {complaint}", without_folders(error.message))
     if states_limit(error):
         return Skipped(f"rejected: {row.name}: {error.kind}")
     intrinsic = _INTRINSIC.search(error.message)

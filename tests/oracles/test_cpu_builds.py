@@ -299,6 +299,14 @@ def test_c_that_the_compiler_refuses_is_seen(
     assert verdict == wanted or (isinstance(verdict, Failed) and verdict.message == wanted)
 
 
+def test_what_a_compiler_says_names_no_folder_of_this_machine() -> None:
+    own = f"/home/me/out/.scratch-a1/{cpu_trial.BUILT_IN}x7/lib0.c"
+    said = f"{own}:83:103: error: expected\nCommand line: g++ -o {own} -I/home/me/.venv/lib/python3/site-packages/tvm/include"
+    assert cpu_trial.without_folders(said) == (
+        "lib0.c:83:103: error: expected\nCommand line: g++ -o lib0.c -Isite-packages/tvm/include"
+    )
+
+
 def test_what_is_our_fault_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cpu_trial, "_numbers", lambda *_given: 1 // 0)
     with pytest.raises(ChildRaised, match="ZeroDivisionError"):
