@@ -43,6 +43,7 @@ STEPS: tuple[ReductionStep, ...] = (
     ReductionStep("prune dead code", dead_code.prune),
     ReductionStep("first bindings", outputs.cut, bisected),
     ReductionStep("prune what is left", dead_code.prune),
+    ReductionStep("own output fields", outputs.own_fields),
     ReductionStep("output fields", outputs.fields),
     ReductionStep("last bindings", bindings.all_but_last, galloped),
     ReductionStep("fields of bound outputs", outputs.bound_fields),

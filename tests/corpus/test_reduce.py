@@ -331,6 +331,31 @@ def test_a_bound_tuple_that_the_bug_needs_loses_its_other_fields() -> None:
     assert len(fields) == 1 and len(reduction.candidate.module["main"].params) == 1
 
 
+RETURNED_TUPLE = """
+    @R.function
+    def main(x: R.Tensor((4,), dtype="float32"), y: R.Tensor((4,), dtype="float32")):
+        with R.dataflow():
+            a = R.exp(x)
+            pair = (a, y)
+            b = pair[0]
+            c = R.sin(b)
+            d = R.cos(y)
+            R.output(pair, c, d)
+        return (x, pair, d, c, y)
+"""
+
+
+def test_results_go_although_a_bound_tuple_must_stay_one_of_them() -> None:
+    def tuple_and_another(candidate: Candidate) -> bool:
+        body = candidate.module["main"].body
+        bound = {b.var for block in body.blocks for b in block.bindings if isinstance(b.value, tvm.ir.Tuple)}
+        results = list(body.body.fields) if isinstance(body.body, tvm.ir.Tuple) else []
+        return "sin" in operators(candidate.module) and any(result in bound for result in results)
+
+    small = reduce(Candidate(live_module(ModuleText(HEAD + RETURNED_TUPLE)), (), (), ()), tuple_and_another).candidate
+    assert len(small.module["main"].body.body.fields) == 2, small.module.script()
+
+
 def test_accepted_edits_are_counted_by_step() -> None:
     reduction = reduce(candidate("tuples"), has("exp"))
     assert dict(reduction.accepted)["passes"] == 5

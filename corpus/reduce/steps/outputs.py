@@ -24,6 +24,29 @@ MOST_RESULTS = 8
 """How many other results are tried at a time: early, late and evenly between."""
 
 
+def own_fields(view: PlanView) -> Sequence[Edit]:
+    """Each field of a tuple that is written where it is returned may go; fields that are bound tuples stay variables,
+    for what depends on that."""
+    edits: list[Edit] = []
+    for name, function in view.draft.drafts():
+        result = function.body.result
+        if callers(view.draft, name) == 0 and isinstance(result, TUPLE):
+            edits.extend(Joint(_without_own, (name, field)) for field in result.fields)
+    return edits
+
+
+def _without_own(plan: ReductionPlan, gone: Sequence[tuple[str, T.Expr]]) -> ReductionPlan:
+    for name in dict.fromkeys(name for name, _ in gone):
+        result = _function(plan, name).body.result
+        unwanted = {field.__chandle__() for owner, field in gone if owner == name}
+        before = list(result.fields) if isinstance(result, TUPLE) else []
+        kept = [field for field in before if field.__chandle__() not in unwanted] or before[-1:]
+        if len(kept) == len(before):
+            raise NotApplicable("gone, or the last one")
+        plan = _returning(plan, name, TUPLE(kept) if len(kept) > 1 else kept[0])
+    return plan
+
+
 def fields(view: PlanView) -> Sequence[Edit]:
     """Each field of a returned tuple may go, of those in it too; a tuple of one becomes its field."""
     edits: list[Edit] = []
