@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from generators.dtypes import Array, is_float, numpy_dtype
+from generators.dtypes import Array, float_facts, is_float, numpy_dtype
+from generators.operators.specials import NOTHING, Set, Special
 from generators.ranges import Range
+
+SPECIAL_ARRAYS = 0.15
+"""The share of the arrays that may hold NaN, infinities or subnormal numbers which do."""
+SPECIAL_ELEMENTS = 0.3
+"""The share of their elements that are special: the others say whether these reach further than they should."""
+MINUS_ZEROS = 0.1
+"""The share of the arrays of floats whose zeros have a minus sign, half of them."""
 
 
 def draw_array(seed: int, shape: tuple[int, ...], dtype: str, values: Range) -> Array:
@@ -29,3 +37,35 @@ def draw_array(seed: int, shape: tuple[int, ...], dtype: str, values: Range) -> 
         return narrow
     inside = np.asarray(values.low + (values.high - values.low) / 2).astype(numpy_dtype(dtype))
     return np.where(beyond, inside, narrow)
+
+
+def with_specials(array: Array, seed: int, may_hold: Set = NOTHING) -> Array:
+    """The array, in a share of the cases with special elements that it may hold, or with minus signs at its zeros.
+
+    seed: that of `draw_array`, so that special elements take no choice of a case's own."""
+    if not is_float(array.dtype.name) or not array.size:
+        return array
+    random = np.random.default_rng((seed, 1))
+    signed = random.random() < MINUS_ZEROS
+    numbers = _specials(array.dtype.name, may_hold) if random.random() < SPECIAL_ARRAYS else []
+    if signed:
+        zeros = (array == 0) & (random.random(array.shape) < 0.5)
+        array = np.where(zeros, -array, array)
+    if numbers:
+        chosen = random.random(array.shape) < SPECIAL_ELEMENTS
+        chosen.flat[random.integers(array.size)] = True
+        drawn = np.array(numbers)[random.integers(len(numbers), size=array.shape)]
+        array = np.where(chosen, drawn.astype(array.dtype), array)
+    return array
+
+
+def _specials(dtype: str, may_hold: Set) -> list[float]:
+    """Special numbers of a dtype."""
+    numbers: list[float] = []
+    if Special.NAN in may_hold:
+        numbers += [np.nan, np.nan]
+    if Special.INFINITY in may_hold:
+        numbers += [np.inf, -np.inf]
+    if Special.SUBNORMAL in may_hold:
+        numbers += [float_facts(dtype).tiny / 2, -float_facts(dtype).tiny / 4]
+    return numbers

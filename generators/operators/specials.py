@@ -1,7 +1,7 @@
 """Which special floats an operator has a meaning for: NaN, infinities, subnormal numbers. No TVM here.
 
-A row of the operator table says what it takes. Inputs are drawn accordingly (`generators.relax.special_values`), and the
-reference says nothing of results that TVM leaves open (`oracles.reference.errors_of_result`).
+A row of the operator table says what it takes. Inputs are drawn accordingly (`generators.relax.special_values`), and
+the reference says nothing of results that TVM leaves open (`oracles.reference.left_open`).
 
 IEEE 754 is what counts, less what TVM's sources set aside:
 - src/arith/rewrite_simplify.cc cancels x - x, (x + y) - y and x == x for floats as well: "models should not encounter
@@ -48,8 +48,8 @@ LeftOpen: TypeAlias = Callable[..., Array]
 
 @dataclass(frozen=True, slots=True)
 class Specials:
-    """takes: what operands may hold. keeps: which of these results then hold. makes: what results may hold besides where
-    operands hold a special one of `from_`. left_open: elements that are open all the same."""
+    """takes: what operands may hold. keeps: which of these results then hold. makes: what results may hold besides
+    where operands hold one of `from_`. left_open: elements that are open all the same."""
 
     takes: Set
     keeps: Set

@@ -204,8 +204,9 @@ class Scope:
         if special and self.source.flip(self.knobs.special_share):
             one = self.source.pick(special)
             values = Range(one, one, True)
-        array = draw_array(self.source.array_seed(), shape, dtype, values)
-        value = Value(tvm_api.constant(array, dtype), shape, shape, dtype, values)
+        seed = self.source.array_seed()
+        value = Value(tvm_api.constant(draw_array(seed, shape, dtype, values), dtype), shape, shape, dtype, values)
+        self.frame.module.constants.append((value.expr, seed))
         self.values.append(value)
         return value
 

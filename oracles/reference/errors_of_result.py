@@ -61,11 +61,12 @@ def _rounded_to(operand: Runtime, dtype: str) -> Runtime:
     inexact = round_to(operand.value, dtype) != operand.value
     if operand.error is not None:
         inexact |= operand.error != 0
+    inexact &= np.isfinite(operand.value)
     if not inexact.any():
         return operand
     error = 0.0 if operand.error is None else operand.error
     own = np.where(inexact, facts.unit * (np.abs(operand.value) + error) + facts.tiny, 0.0)
-    beyond = np.abs(operand.value) + error > 0.5 * facts.largest
+    beyond = inexact & (np.abs(operand.value) + error > 0.5 * facts.largest)
     return Tensor(operand.value, operand.dtype, np.where(beyond, np.inf, error + own))
 
 

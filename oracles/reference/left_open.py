@@ -1,8 +1,8 @@
 """Elements of which nothing can be said because operands hold NaN or infinities that their operator has no meaning for.
 
 The rows of the operator table say what is left open (`generators.operators.specials`). Where a row takes what its
-operands hold, the class of a result (NaN, one of the infinities, a number) follows from those of the operands alone, and
-the rules of `error_rules` bound the numbers.
+operands hold, the class of a result (NaN, one of the infinities, a number) follows from those of the operands alone,
+and the rules of `error_rules` bound the numbers.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def _of_functions(
 def _of_sums(
     row: Operator, operands: Sequence[Runtime], evaluate: Evaluate, results: Sequence[Array], special: Sequence[Tensor]
 ) -> list[Array | None]:
-    """Sums and products of many elements: open is what a special one goes into, unless the row takes it and every operand
-    is exact, so that no sign is in doubt."""
+    """Sums and products of many elements: open is what a special one goes into, unless the row takes it and every
+    operand is exact, so that no sign is in doubt."""
     floats = [o for o in operands if isinstance(o, Tensor) and is_float(o.dtype)]
     exact = all(o.error is None for o in floats)
     if special and exact and _takes(row.specials.takes, special):
