@@ -52,9 +52,9 @@ def with_specials(array: Array, seed: int, may_hold: Set = NOTHING) -> Array:
         zeros = (array == 0) & (random.random(array.shape) < 0.5)
         array = np.where(zeros, -array, array)
     if numbers:
-        chosen = random.random(array.shape) < SPECIAL_ELEMENTS
-        chosen.flat[random.integers(array.size)] = True
-        drawn = np.array(numbers)[random.integers(len(numbers), size=array.shape)]
+        chosen = np.asarray(random.random(array.shape) < SPECIAL_ELEMENTS)
+        chosen.reshape(-1)[random.integers(array.size)] = True
+        drawn = np.asarray(numbers)[random.integers(len(numbers), size=array.shape)]
         array = np.where(chosen, drawn.astype(array.dtype), array)
     return array
 
