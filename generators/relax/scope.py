@@ -252,10 +252,11 @@ class Scope:
                 least[axis] = max(least[axis], n)
         dims: list[Dim] = []
         room = self.knobs.max_elements
-        for n in least:
+        for place, n in enumerate(least, 1):
             dim = self.draw_dim(n, static)
-            if extent(dim) > room:
-                dim = max(n, 1)
+            most = room >> (rank - place)  # the axes to come may have two elements each
+            if extent(dim) > max(most, 1):
+                dim = max(n, min(most, 2), 1)
             room //= max(extent(dim), 1)
             dims.append(dim)
         return tuple(dims)
