@@ -6,7 +6,7 @@ import numpy as np
 
 from generators.dtypes import Array, float_facts, is_float, numpy_dtype
 from generators.operators.specials import NOTHING, Set, Special
-from generators.ranges import Range
+from generators.ranges import NARROW, Range, ends_of
 
 SPECIAL_ARRAYS = 0.15
 """The share of the arrays that may hold NaN, infinities or subnormal numbers which do."""
@@ -14,6 +14,9 @@ SPECIAL_ELEMENTS = 0.3
 """The share of their elements that are special: the others say whether these reach further than they should."""
 MINUS_ZEROS = 0.1
 """The share of the arrays of floats whose zeros have a minus sign, half of them."""
+
+END_ELEMENTS = 0.6
+"""The share of the elements of a whole integer type that are its ends, next to them, or around zero."""
 
 
 def draw_array(seed: int, shape: tuple[int, ...], dtype: str, values: Range) -> Array:
@@ -25,8 +28,10 @@ def draw_array(seed: int, shape: tuple[int, ...], dtype: str, values: Range) -> 
     if dtype == "bool":
         return random.integers(int(values.low), int(values.high) + 1, shape).astype(np.bool_)
     if values.integral or not is_float(dtype):
-        whole = random.integers(int(np.ceil(values.low)), int(np.floor(values.high)) + 1, shape)
-        return np.asarray(whole).astype(numpy_dtype(dtype))
+        whole = np.asarray(random.integers(int(np.ceil(values.low)), int(np.floor(values.high)) + 1, shape))
+        if dtype in NARROW and values == ends_of(dtype)[0]:
+            whole = np.where(random.random(shape) < END_ELEMENTS, _ends(random, shape, values), whole)
+        return whole.astype(numpy_dtype(dtype))
     real = random.uniform(values.low, values.high, shape)
     if seed & 1:
         real = np.clip(np.round(real * 16) / 16, values.low, values.high)
@@ -37,6 +42,12 @@ def draw_array(seed: int, shape: tuple[int, ...], dtype: str, values: Range) -> 
         return narrow
     inside = np.asarray(values.low + (values.high - values.low) / 2).astype(numpy_dtype(dtype))
     return np.where(beyond, inside, narrow)
+
+
+def _ends(random: np.random.Generator, shape: tuple[int, ...], values: Range) -> Array:
+    low, high = int(values.low), int(values.high)
+    numbers = [number for number in (low, low + 1, -1, 0, 1, high - 1, high) if low <= number]
+    return np.asarray(numbers)[random.integers(len(numbers), size=shape)]
 
 
 def with_specials(array: Array, seed: int, may_hold: Set = NOTHING) -> Array:

@@ -97,7 +97,7 @@ def _remainder(a: Range, b: Range) -> Range:
 
 def _divide(a: Array, b: Array) -> Array | Scalar:
     if a.dtype.kind in "iu":  # truncating, as in C
-        return np.floor_divide(np.abs(a), np.abs(b)) * (np.sign(a) * np.sign(b))
+        return np.floor_divide(a - np.fmod(a, b), b)
     return a / b
 
 
@@ -107,8 +107,10 @@ def _power(s: Scope) -> tuple[Value, Value]:
 
 
 def _bits(a: Range, b: Range) -> Range:
-    top = 2.0 ** math.ceil(math.log2(max(a.magnitude, b.magnitude) + 1))
-    return Range(-top if min(a.low, b.low) < 0 else 0, top, True)
+    """As many bits as the operands have: -2**n to 2**n - 1."""
+    low, high = min(a.low, b.low), max(a.high, b.high)
+    top = 2.0 ** math.ceil(math.log2(max(high + 1, -low, 1)))
+    return Range(-top if low < 0 else 0, top - 1, True)
 
 
 def _shifted_left(a: Range, b: Range) -> Range:
