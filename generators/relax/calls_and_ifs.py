@@ -169,7 +169,12 @@ def draw_device_hint(s: Scope) -> None:
 
 
 _BRANCH = (*SIMPLE, Statement("if", 1, draw_if, plain=True))
-_PRIVATE = (*SIMPLE, Statement("private call", 2, draw_private_call), Statement("if", 1, draw_if, plain=True))
+_PRIVATE = (
+    *SIMPLE,
+    Statement("private call", 2, draw_private_call),
+    Statement("if", 1, draw_if, plain=True),
+    Statement("impure call", 12, draw_impure, plain=True),
+)
 CONTROL = (
     Statement("if", 3, draw_if, plain=True),
     Statement("private call", 5, draw_private_call),

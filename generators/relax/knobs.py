@@ -43,6 +43,8 @@ class OperandKnobs:
     """A match_cast gives a known dim a new symbol."""
     cast_hidden: float = 0.6
     """The same for a dim that the type hides."""
+    cast_beside: float = 0.4
+    """What was cast and what the cast gives are both read."""
     rank_known: float = 0.7
     """A type that hides its shape gives the rank."""
 

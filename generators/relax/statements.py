@@ -13,7 +13,7 @@ from generators.dtypes import Array
 from generators.operators.table import OPERATORS
 from generators.ranges import Range
 from generators.relax.body import Statement
-from generators.relax.chains import draw_chain
+from generators.relax.chains import draw_chain, linked
 from generators.relax.nested_tuples import draw_nested_output, draw_tuples_of_tuples
 from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, dim_expr, ranges_of
@@ -24,6 +24,8 @@ from generators.unavailable import Unavailable
 V = TypeVar("V", bound=AnyValue)
 
 _ROWS = tuple((row, row.weight) for row in OPERATORS.values())
+_BESIDE = tuple(OPERATORS[f"relax.{name}"] for name in ("add", "where", "equal", "concat", "reshape", "permute_dims"))
+"""Operators that most values can be operands of."""
 
 
 def draw_operator(s: Scope) -> None:
@@ -81,7 +83,11 @@ def draw_match_cast(s: Scope) -> None:
     local = s.dataflow and not s.source.flip(s.knobs.output_share)
     var = s.frame.new_var(ty, dataflow=local, stem="m")
     s.bindings.append(relax.MatchCast(var, value.expr, ty))
-    s.values.append(Value(var, tuple(dims), value.shape, value.dtype, value.range, local))
+    cast = Value(var, tuple(dims), value.shape, value.dtype, value.range, local)
+    s.values.append(cast)
+    if value.known and s.source.flip(s.knobs.operands.cast_beside):
+        for one in (value, cast):
+            linked(s, [one], _BESIDE)
 
 
 def draw_hidden(s: Scope) -> None:
