@@ -8,8 +8,10 @@ from generators.dtypes import Array, float_facts, is_float, numpy_dtype
 from generators.operators.specials import NOTHING, Set, Special
 from generators.ranges import NARROW, Range, ends_of
 
-SPECIAL_ARRAYS = 0.15
+SPECIAL_ARRAYS = 0.3
 """The share of the arrays that may hold NaN, infinities or subnormal numbers which do."""
+MEANT_ARRAYS = 0.7
+"""The same for parameters that were drawn for them."""
 SPECIAL_ELEMENTS = 0.3
 """The share of their elements that are special: the others say whether these reach further than they should."""
 MINUS_ZEROS = 0.1
@@ -50,15 +52,17 @@ def _ends(random: np.random.Generator, shape: tuple[int, ...], values: Range) ->
     return np.asarray(numbers)[random.integers(len(numbers), size=shape)]
 
 
-def with_specials(array: Array, seed: int, may_hold: Set = NOTHING) -> Array:
+def with_specials(array: Array, seed: int, may_hold: Set = NOTHING, meant: bool = False) -> Array:
     """The array, in a share of the cases with special elements that it may hold, or with minus signs at its zeros.
 
-    seed: that of `draw_array`, so that special elements take no choice of a case's own."""
+    seed: that of `draw_array`, so that special elements take no choice of a case's own. meant: drawn for them.
+    """
     if not is_float(array.dtype.name) or not array.size:
         return array
     random = np.random.default_rng((seed, 1))
     signed = random.random() < MINUS_ZEROS
-    numbers = _specials(array.dtype.name, may_hold) if random.random() < SPECIAL_ARRAYS else []
+    share = MEANT_ARRAYS if meant else SPECIAL_ARRAYS
+    numbers = _specials(array.dtype.name, may_hold) if random.random() < share else []
     if signed:
         zeros = (array == 0) & (random.random(array.shape) < 0.5)
         array = np.where(zeros, -array, array)

@@ -49,7 +49,7 @@ def _argument(source: Source, spec: ParameterSpec) -> Argument:
     if spec.is_shape:
         return Shape(spec.shape)
     seed = source.array_seed()
-    return with_specials(draw_array(seed, spec.shape, spec.dtype, spec.range), seed, spec.specials)
+    return with_specials(draw_array(seed, spec.shape, spec.dtype, spec.range), seed, spec.specials, spec.meant)
 
 
 def _resized(source: Source, frame: FunctionFrame) -> list[ParameterSpec] | None:

@@ -27,6 +27,8 @@ class ParameterSpec:
     fields: tuple[ParameterSpec, ...] | None = None
     specials: Set = NOTHING
     """Which special floats it may hold."""
+    meant: bool = False
+    """It was drawn for them."""
 
 
 @dataclass(frozen=True, slots=True)

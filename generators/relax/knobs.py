@@ -267,7 +267,7 @@ class Knobs:
     """Float contents are real numbers, else small whole numbers, on which most answers are exact."""
     large_share: float = 0.1
     """Integer contents are larger, so that products leave the narrow types."""
-    ends_share: float = 0.12
+    ends_share: float = 0.2
     """Contents of a narrow integer type reach to its ends: those operators take them that compare, move, choose and
     convert."""
     output_share: float = 0.3

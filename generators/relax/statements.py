@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 from tvm import relax
 
 from generators import tvm_api
-from generators.dtypes import Array
+from generators.dtypes import Array, is_float
+from generators.operators.specials import ARITHMETIC
 from generators.operators.table import OPERATORS
 from generators.ranges import Range
 from generators.relax.body import Statement
@@ -26,6 +28,10 @@ V = TypeVar("V", bound=AnyValue)
 _ROWS = tuple((row, row.weight) for row in OPERATORS.values())
 _BESIDE = tuple(OPERATORS[f"relax.{name}"] for name in ("add", "where", "equal", "concat", "reshape", "permute_dims"))
 """Operators that most values can be operands of."""
+_TAKING = tuple(row for row in OPERATORS.values() if row.specials.takes >= ARITHMETIC)
+"""Operators that have a meaning for NaN and infinities."""
+_COMPARING = tuple(row for row in _TAKING if not row.specials.keeps) + (OPERATORS["relax.where"],) * 4
+"""Those that give truths about them, or choose."""
 
 
 def draw_operator(s: Scope) -> None:
@@ -103,6 +109,20 @@ def draw_hidden(s: Scope) -> None:
     s.values.append(value)
 
 
+def draw_special(s: Scope) -> None:
+    """A parameter of floats that NaN and infinities may go into, and operators that have a meaning for them. Other
+    statements cannot take the parameter."""
+    if not s.frame.open:
+        raise Unavailable("no new parameter here")
+    dtype = s.source.pick(("float32", "float32", "float32", "float16", "float64"))
+    value = s.frame.add_parameter(s.draw_dims(nonempty=True), dtype, s.draw_range(dtype))
+    var, spec = s.frame.parameters[-1]
+    s.frame.parameters[-1] = var, replace(spec, meant=True)
+    result = linked(s, [value], _COMPARING if s.source.flip() else _TAKING)
+    if isinstance(result, Value) and is_float(result.dtype) and result.known and s.source.flip():
+        linked(s, [result], _TAKING)
+
+
 def draw_shape_value(s: Scope) -> None:
     """A bound shape: of a tensor (shape_of), or written out."""
     value = s.tensor(EVERY)
@@ -165,6 +185,7 @@ SIMPLE = (
     Statement("tuples of tuples", 1, draw_tuples_of_tuples),
     Statement("nested output", 1, draw_nested_output),
     Statement("match_cast", 4, draw_match_cast),
+    Statement("special floats", 4, draw_special),
     Statement("shape value", 2, draw_shape_value),
     Statement("from shape", 3, draw_from_shape),
     Statement("twin constant", 2, draw_constant),
