@@ -12,8 +12,8 @@ SPECIAL_ARRAYS = 0.3
 """The share of the arrays that may hold NaN, infinities or subnormal numbers which do."""
 MEANT_ARRAYS = 0.7
 """The same for parameters that were drawn for them."""
-SPECIAL_ELEMENTS = 0.3
-"""The share of their elements that are special: the others say whether these reach further than they should."""
+SPECIAL_ELEMENTS = 0.15
+"""The share of their elements that are special: few, so that most sums are still numbers."""
 MINUS_ZEROS = 0.1
 """The share of the arrays of floats whose zeros have a minus sign, half of them."""
 

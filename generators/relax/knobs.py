@@ -59,6 +59,8 @@ class CallKnobs:
     """The condition of an If is made of truths that its branches read."""
     branch_dataflow: float = 0.3
     """Branches read these in a dataflow block."""
+    effect: float = 0.5
+    """A private function that is called in a plain block has an effect."""
     another_callee: float = 0.4
     """A private function is new though there is one."""
     fresh_argument: float = 0.2
