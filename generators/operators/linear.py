@@ -116,6 +116,8 @@ EQUATIONS = (
     "ij->i",
     "ij->",
     "abc->cab",
+    "abcde->ecabd",
+    "abhqd,abhkd->abhqk",
     "ij,ij->ij",
     "ij,ij->",
     "i,i->",
