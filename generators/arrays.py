@@ -4,8 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from generators.dtypes import Array, is_float, numpy_dtype
-from generators.ranges import Range
+from generators.dtypes import Array, float_facts, is_float, numpy_dtype
+from generators.operators.specials import NOTHING, Set, Special
+from generators.ranges import NARROW, Range, ends_of
+
+SPECIAL_ARRAYS = 0.3
+"""The share of the arrays that may hold NaN, infinities or subnormal numbers which do."""
+MEANT_ARRAYS = 0.7
+"""The same for parameters that were drawn for them."""
+SPECIAL_ELEMENTS = 0.15
+"""The share of their elements that are special: few, so that most sums are still numbers."""
+MINUS_ZEROS = 0.1
+"""The share of the arrays of floats whose zeros have a minus sign, half of them."""
+
+END_ELEMENTS = 0.6
+"""The share of the elements of a whole integer type that are its ends, next to them, or around zero."""
 
 
 def draw_array(seed: int, shape: tuple[int, ...], dtype: str, values: Range) -> Array:
@@ -17,8 +30,10 @@ def draw_array(seed: int, shape: tuple[int, ...], dtype: str, values: Range) -> 
     if dtype == "bool":
         return random.integers(int(values.low), int(values.high) + 1, shape).astype(np.bool_)
     if values.integral or not is_float(dtype):
-        whole = random.integers(int(np.ceil(values.low)), int(np.floor(values.high)) + 1, shape)
-        return np.asarray(whole).astype(numpy_dtype(dtype))
+        whole = np.asarray(random.integers(int(np.ceil(values.low)), int(np.floor(values.high)) + 1, shape))
+        if dtype in NARROW and values == ends_of(dtype)[0]:
+            whole = np.where(random.random(shape) < END_ELEMENTS, _ends(random, shape, values), whole)
+        return whole.astype(numpy_dtype(dtype))
     real = random.uniform(values.low, values.high, shape)
     if seed & 1:
         real = np.clip(np.round(real * 16) / 16, values.low, values.high)
@@ -29,3 +44,43 @@ def draw_array(seed: int, shape: tuple[int, ...], dtype: str, values: Range) -> 
         return narrow
     inside = np.asarray(values.low + (values.high - values.low) / 2).astype(numpy_dtype(dtype))
     return np.where(beyond, inside, narrow)
+
+
+def _ends(random: np.random.Generator, shape: tuple[int, ...], values: Range) -> Array:
+    low, high = int(values.low), int(values.high)
+    numbers = [number for number in (low, low + 1, -1, 0, 1, high - 1, high) if low <= number]
+    return np.asarray(numbers)[random.integers(len(numbers), size=shape)]
+
+
+def with_specials(array: Array, seed: int, may_hold: Set = NOTHING, meant: bool = False) -> Array:
+    """The array, in a share of the cases with special elements that it may hold, or with minus signs at its zeros.
+
+    seed: that of `draw_array`, so that special elements take no choice of a case's own. meant: drawn for them.
+    """
+    if not is_float(array.dtype.name) or not array.size:
+        return array
+    random = np.random.default_rng((seed, 1))
+    signed = random.random() < MINUS_ZEROS
+    share = MEANT_ARRAYS if meant else SPECIAL_ARRAYS
+    numbers = _specials(array.dtype.name, may_hold) if random.random() < share else []
+    if signed:
+        zeros = (array == 0) & (random.random(array.shape) < 0.5)
+        array = np.where(zeros, -array, array)
+    if numbers:
+        chosen = np.asarray(random.random(array.shape) < SPECIAL_ELEMENTS)
+        chosen.reshape(-1)[random.integers(array.size)] = True
+        drawn = np.asarray(numbers)[random.integers(len(numbers), size=array.shape)]
+        array = np.where(chosen, drawn.astype(array.dtype), array)
+    return array
+
+
+def _specials(dtype: str, may_hold: Set) -> list[float]:
+    """Special numbers of a dtype."""
+    numbers: list[float] = []
+    if Special.NAN in may_hold:
+        numbers += [np.nan, np.nan]
+    if Special.INFINITY in may_hold:
+        numbers += [np.inf, -np.inf]
+    if Special.SUBNORMAL in may_hold:
+        numbers += [float_facts(dtype).tiny / 2, -float_facts(dtype).tiny / 4]
+    return numbers

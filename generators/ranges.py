@@ -110,3 +110,15 @@ def comfortable(dtype: str) -> Range:
         return Range(-top, min(top, float_facts(dtype).largest))
     low, high = integer_limits(dtype)
     return Range(low / 2 if low else 0, math.floor(high / 2), True)
+
+
+NARROW = ("int8", "uint8", "int16", "int32")
+"""Integers whose ends are drawn: float64 holds each of them."""
+_NEAR = 3
+"""How far from an end contents near it are at most."""
+
+
+def ends_of(dtype: str) -> tuple[Range, Range, Range]:
+    """Ranges of an integer dtype up to its ends: all of it, the largest numbers, the smallest ones."""
+    low, high = integer_limits(dtype)
+    return Range(low, high, True), Range(high - _NEAR, high, True), Range(low, low + _NEAR, True)

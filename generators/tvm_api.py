@@ -110,6 +110,11 @@ def constant_array(expr: Expr) -> Array:
     return array
 
 
+def fill_constant(expr: Expr, array: Array) -> None:
+    """Changes the contents of a constant in place."""
+    expr.value.copyfrom(np.ascontiguousarray(array).reshape(array.shape))
+
+
 def type_of(expr: Expr) -> Type:
     """The type annotation of an expression (`struct_info` before 0.27)."""
     return expr.ty

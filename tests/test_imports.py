@@ -22,7 +22,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     "generators": (
         ("compat", "dtypes"),
         ("externs", "joined", "program_facts", "script_shape", "source", "targets", "unavailable"),
-        ("case", "ranges", "tvm_api"),
+        ("case", "operators/specials", "ranges", "tvm_api"),
         ("arrays", "prim_expr", "program"),
         ("tir", "relax/knobs", "relax/values"),
         ("relax/frames",),

@@ -12,6 +12,7 @@ from generators.dtypes import Array, Scalar
 from generators.operators.elementwise import erf
 from generators.operators.knobs import KNOBS
 from generators.operators.row import NumpyMeaning, Operator, Rounding
+from generators.operators.specials import ORDERED
 from generators.ranges import TRUTH, Range
 from generators.relax.scope import FLOAT, NUMERIC, Drawn, Scope
 
@@ -150,7 +151,8 @@ OPERATORS = (
     _smooth("gelu", _gelu, _above(-0.2), (-32, 32)),
     _smooth("gelu_tanh", _gelu_tanh, _above(-0.2), (-16, 16), ulps=32),
     _smooth("selu", _selu, _selu_range, (-32, 10), ulps=32),
-    Operator("relax.nn.relu", _draw_relu, _relu, Rounding.SMOOTH, elementwise=True, ulps=0, weight=8),
+    Operator("relax.nn.relu", _draw_relu, _relu, Rounding.SMOOTH, elementwise=True, ulps=0, weight=8,
+             own_specials=ORDERED),
     Operator("relax.nn.leakyrelu", _draw_leakyrelu, _leakyrelu, Rounding.SMOOTH, ("alpha",), elementwise=True),
     Operator("relax.nn.prelu", _draw_prelu, _prelu, Rounding.SMOOTH, ("axis",)),
     Operator("relax.nn.softplus", _draw_softplus, _softplus, Rounding.SMOOTH, ("beta", "threshold"),

@@ -12,6 +12,17 @@ from generators.dtypes import Array, Scalar
 from generators.operators.domain import Domain, between
 from generators.operators.knobs import KNOBS
 from generators.operators.row import NumpyMeaning, Operator, Rounding
+from generators.operators.specials import (
+    COMPARED,
+    COMPUTED,
+    DIVIDED,
+    MULTIPLIED,
+    MULTIPLIED_AND_ADDED,
+    ORDERED,
+    SUBTRACTED,
+    UNEQUAL,
+    Specials,
+)
 from generators.ranges import TRUTH, Range
 from generators.relax.scope import EVERY, FLOAT, INTEGER, NUMERIC, Drawn, Scope
 from generators.relax.values import Value
@@ -43,6 +54,7 @@ def _binary(
     ulps: float = 4.0,
     weight: int = 4,
     domains: tuple[tuple[int, Domain], ...] = (),
+    specials: Specials | None = None,
 ) -> Operator:
     """A row for relax.<name> on two operands that broadcast."""
     build = getattr(op, name)
@@ -53,12 +65,20 @@ def _binary(
         return Drawn(build(a.expr, b.expr), result(a.range, b.range))
 
     return Operator(
-        f"relax.{name}", draw, meaning, rounding, elementwise=True, ulps=ulps, domains=domains, weight=weight
+        f"relax.{name}",
+        draw,
+        meaning,
+        rounding,
+        elementwise=True,
+        ulps=ulps,
+        domains=domains,
+        weight=weight,
+        own_specials=specials,
     )
 
 
-def _compare(name: str, meaning: NumpyMeaning) -> Operator:
-    return _binary(name, meaning, lambda a, b: TRUTH, Rounding.STEP, ulps=0, weight=3)
+def _compare(name: str, meaning: NumpyMeaning, specials: Specials = COMPARED) -> Operator:
+    return _binary(name, meaning, lambda a, b: TRUTH, Rounding.STEP, ulps=0, weight=3, specials=specials)
 
 
 def _quotient(a: Range, b: Range) -> Range:
@@ -77,7 +97,7 @@ def _remainder(a: Range, b: Range) -> Range:
 
 def _divide(a: Array, b: Array) -> Array | Scalar:
     if a.dtype.kind in "iu":  # truncating, as in C
-        return np.floor_divide(np.abs(a), np.abs(b)) * (np.sign(a) * np.sign(b))
+        return np.floor_divide(a - np.fmod(a, b), b)
     return a / b
 
 
@@ -87,8 +107,10 @@ def _power(s: Scope) -> tuple[Value, Value]:
 
 
 def _bits(a: Range, b: Range) -> Range:
-    top = 2.0 ** math.ceil(math.log2(max(a.magnitude, b.magnitude) + 1))
-    return Range(-top if min(a.low, b.low) < 0 else 0, top, True)
+    """As many bits as the operands have: -2**n to 2**n - 1."""
+    low, high = min(a.low, b.low), max(a.high, b.high)
+    top = 2.0 ** math.ceil(math.log2(max(high + 1, -low, 1)))
+    return Range(-top if low < 0 else 0, top - 1, True)
 
 
 def _shifted_left(a: Range, b: Range) -> Range:
@@ -129,10 +151,10 @@ _SHIFT = _operands(("int32", "int64", "uint8", "int16"), low=0, high=4, left=(0,
 _NOT_ZERO = ((1, between(0.5, math.inf)),)
 _BASE = ((0, between(0.5, 4.0)),)
 OPERATORS = (
-    _binary("add", np.add, Range.__add__, Rounding.RING, weight=10),
-    _binary("subtract", np.subtract, Range.__sub__, Rounding.RING, weight=6),
-    _binary("multiply", np.multiply, Range.__mul__, Rounding.RING, weight=8),
-    _binary("divide", _divide, _quotient, operands=_divisors, domains=_NOT_ZERO),
+    _binary("add", np.add, Range.__add__, Rounding.RING, weight=10, specials=COMPUTED),
+    _binary("subtract", np.subtract, Range.__sub__, Rounding.RING, weight=6, specials=SUBTRACTED),
+    _binary("multiply", np.multiply, Range.__mul__, Rounding.RING, weight=8, specials=MULTIPLIED),
+    _binary("divide", _divide, _quotient, operands=_divisors, domains=_NOT_ZERO, specials=DIVIDED),
     _binary("floor_divide", np.floor_divide, _floor_quotient, Rounding.STEP, _divisors, domains=_NOT_ZERO),
     _binary("floor_mod", np.mod, _remainder, Rounding.STEP, _divisors, domains=_NOT_ZERO),
     _binary("mod", np.fmod, _remainder, Rounding.STEP, _divisors, domains=_NOT_ZERO),
@@ -140,10 +162,10 @@ OPERATORS = (
     _binary("atan2", np.arctan2, lambda a, b: Range(-4, 4), operands=_operands(FLOAT, low=1)),
     _binary("log_add_exp", np.logaddexp, lambda a, b: Range(min(a.low, b.low), max(a.high, b.high) + 1),
             operands=_operands(FLOAT, -8, 8, (-8, 8)), ulps=16),
-    _binary("maximum", np.maximum, Range.maximum, ulps=0),
-    _binary("minimum", np.minimum, Range.minimum, ulps=0),
+    _binary("maximum", np.maximum, Range.maximum, ulps=0, specials=ORDERED),
+    _binary("minimum", np.minimum, Range.minimum, ulps=0, specials=ORDERED),
     _compare("equal", np.equal),
-    _compare("not_equal", np.not_equal),
+    _compare("not_equal", np.not_equal, UNEQUAL),
     _compare("less", np.less),
     _compare("less_equal", np.less_equal),
     _compare("greater", np.greater),
@@ -157,5 +179,6 @@ OPERATORS = (
     _binary("left_shift", np.left_shift, _shifted_left, Rounding.EXACT, _SHIFT),
     _binary("right_shift", np.right_shift, lambda a, b: a, Rounding.EXACT, _SHIFT),
     Operator("relax.where", _draw_where, np.where, Rounding.MOVE, elementwise=True),
-    Operator("relax.ewise_fma", _draw_fma, lambda a, b, c: a * b + c, Rounding.RING, elementwise=True),
+    Operator("relax.ewise_fma", _draw_fma, lambda a, b, c: a * b + c, Rounding.RING, elementwise=True,
+             own_specials=MULTIPLIED_AND_ADDED),
 )  # fmt: skip

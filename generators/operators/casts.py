@@ -16,6 +16,7 @@ from generators.dtypes import Array, Scalar, integer_limits, is_float
 from generators.operators.domain import POSITIVE
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
+from generators.operators.specials import ROUNDED
 from generators.ranges import TRUTH, Range, comfortable
 from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.values import Value
@@ -133,7 +134,9 @@ def _dequantize(x: Array, scale: Array, zero: Array, axis: int, out_dtype: str) 
 
 
 OPERATORS = (
-    Operator("relax.astype", _draw_astype, _cast, Rounding.CAST, ("dtype",), elementwise=True, weight=8),
+    Operator(
+        "relax.astype", _draw_astype, _cast, Rounding.CAST, ("dtype",), elementwise=True, weight=8, own_specials=ROUNDED
+    ),
     Operator("relax.wrap_param", _draw_wrap_param, _cast, Rounding.CAST, ("dtype",), elementwise=True, weight=1),
     Operator(
         "relax.quantize",

@@ -11,6 +11,7 @@ from tvm.relax import op
 from generators.dtypes import Array, Scalar
 from generators.operators.domain import between
 from generators.operators.row import NumpyMeaning, Operator, Rounding
+from generators.operators.specials import ASKED, CLIPPED, COMPUTED, ROUNDED, SIZED, Specials
 from generators.ranges import TRUTH, UNIT, Range
 from generators.relax.scope import FLOAT, INTEGER, NUMERIC, Drawn, Scope
 
@@ -26,6 +27,7 @@ def _unary(
     domain: tuple[float, float] = (-math.inf, math.inf),
     ulps: float = 4.0,
     weight: int = 4,
+    specials: Specials | None = None,
 ) -> Operator:
     """A row for relax.<name>: operands of `dtypes` inside `domain`, with the range `result` of their range."""
     build = getattr(op, name)
@@ -36,7 +38,15 @@ def _unary(
 
     domains = () if domain == (-math.inf, math.inf) else ((0, between(*domain)),)
     return Operator(
-        f"relax.{name}", draw, meaning, rounding, elementwise=True, ulps=ulps, domains=domains, weight=weight
+        f"relax.{name}",
+        draw,
+        meaning,
+        rounding,
+        elementwise=True,
+        ulps=ulps,
+        domains=domains,
+        weight=weight,
+        own_specials=specials,
     )
 
 
@@ -66,8 +76,8 @@ def _clip(x: Array, low: float, high: float) -> Array | Scalar:
 
 
 OPERATORS = (
-    _unary("abs", np.abs, Range.absolute, Rounding.SMOOTH, SIGNED, ulps=0),
-    _unary("negative", np.negative, Range.__neg__, Rounding.MOVE, SIGNED),
+    _unary("abs", np.abs, Range.absolute, Rounding.SMOOTH, SIGNED, ulps=0, specials=SIZED),
+    _unary("negative", np.negative, Range.__neg__, Rounding.MOVE, SIGNED, specials=SIZED),
     _unary("exp", np.exp, _monotone(math.exp), domain=(-8, 5)),
     _unary("log", np.log, _monotone(math.log), domain=(2**-6, math.inf)),
     _unary("sqrt", np.sqrt, _monotone(math.sqrt), domain=(0, math.inf)),
@@ -86,16 +96,21 @@ OPERATORS = (
     _unary("atanh", np.arctanh, _monotone(math.atanh), domain=(-0.9, 0.9)),
     _unary("erf", erf, lambda _: UNIT),
     _unary("sigmoid", lambda x: 1 / (1 + np.exp(-x)), lambda _: Range(0, 1)),
-    _unary("square", np.square, lambda r: r.absolute() * r.absolute(), Rounding.RING, NUMERIC),
-    _unary("floor", np.floor, lambda r: Range(math.floor(r.low), math.floor(r.high), True), Rounding.STEP, ulps=0),
-    _unary("ceil", np.ceil, lambda r: Range(math.ceil(r.low), math.ceil(r.high), True), Rounding.STEP, ulps=0),
-    _unary("trunc", np.trunc, lambda r: Range(math.trunc(r.low), math.trunc(r.high), True), Rounding.STEP, ulps=0),
-    _unary("round", _round_half_even, lambda r: Range(round(r.low), round(r.high), True), Rounding.STEP, ulps=0),
+    _unary("square", np.square, lambda r: r.absolute() * r.absolute(), Rounding.RING, NUMERIC,
+           specials=COMPUTED),
+    _unary("floor", np.floor, lambda r: Range(math.floor(r.low), math.floor(r.high), True), Rounding.STEP, ulps=0,
+           specials=ROUNDED),
+    _unary("ceil", np.ceil, lambda r: Range(math.ceil(r.low), math.ceil(r.high), True), Rounding.STEP, ulps=0,
+           specials=ROUNDED),
+    _unary("trunc", np.trunc, lambda r: Range(math.trunc(r.low), math.trunc(r.high), True), Rounding.STEP, ulps=0,
+           specials=ROUNDED),
+    _unary("round", _round_half_even, lambda r: Range(round(r.low), round(r.high), True), Rounding.STEP, ulps=0,
+           specials=ROUNDED),
     _unary("sign", np.sign, lambda _: Range(-1, 1, True), Rounding.STEP, SIGNED, ulps=0),
-    _unary("isnan", np.isnan, lambda _: TRUTH, Rounding.STEP, ulps=0),
-    _unary("isinf", np.isinf, lambda _: TRUTH, Rounding.STEP, ulps=0),
-    _unary("isfinite", np.isfinite, lambda _: TRUTH, Rounding.STEP, ulps=0),
+    _unary("isnan", np.isnan, lambda _: TRUTH, Rounding.STEP, ulps=0, specials=ASKED),
+    _unary("isinf", np.isinf, lambda _: TRUTH, Rounding.STEP, ulps=0, specials=ASKED),
+    _unary("isfinite", np.isfinite, lambda _: TRUTH, Rounding.STEP, ulps=0, specials=ASKED),
     _unary("logical_not", np.logical_not, lambda _: TRUTH, Rounding.STEP, ("bool",), ulps=0),
     _unary("bitwise_not", np.invert, lambda r: Range(~int(r.high), ~int(r.low), True), Rounding.EXACT, INTEGER[:4]),
-    Operator("relax.clip", _draw_clip, _clip, Rounding.SMOOTH, elementwise=True, ulps=0),
-)
+    Operator("relax.clip", _draw_clip, _clip, Rounding.SMOOTH, elementwise=True, ulps=0, own_specials=CLIPPED),
+)  # fmt: skip

@@ -55,7 +55,7 @@ def index_dims(s: Scope, ranks: tuple[int, int] = (0, 2)) -> tuple[int, ...]:
 def _draw_take(s: Scope) -> Drawn:
     """Modes "fast" and "nan" get indices in range; "wrap" and "clip" any; a scalar index may be a number."""
     flat = s.source.flip(KNOBS.indexing.flattened)
-    x = s.tensor(EVERY, (1, 1) if flat else (1, 4))
+    x = s.tensor(EVERY, (1, 1) if flat else (1, 5))
     axis = None if flat and s.source.flip() else s.axis(x)
     length = static_extent(x, axis or 0)
     named = is_float(x.dtype) and (
@@ -68,7 +68,7 @@ def _draw_take(s: Scope) -> Drawn:
         index = tirx.IntImm("int64", s.source.integer(low, high))
     else:
         dtypes = SMALL if s.source.flip(KNOBS.indexing.small_index_dtype) else INDEX
-        index = s.tensor(dtypes, dims=index_dims(s, (0, 3)), low=low, high=high).expr
+        index = s.tensor(dtypes, dims=index_dims(s, (0, min(3, 7 - x.ndim))), low=low, high=high).expr
     return Drawn(op.take(x.expr, index, axis, mode), x.range)
 
 
@@ -90,7 +90,7 @@ def _take(x: Array, indices: Array, axis: int | None, mode: str) -> Array:
 
 def _draw_gather_elements(s: Scope) -> Drawn:
     """Indices of the data's rank; off the axis their extents may be smaller, as in ONNX and PyTorch."""
-    x = s.tensor(EVERY, (1, 4))
+    x = s.tensor(EVERY, (1, 5))
     axis = s.axis(x)
     length = static_extent(x, axis)
     dims = list(x.dims or ())
@@ -109,7 +109,7 @@ def _gather_elements(x: Array, indices: Array, axis: int) -> Array:
 
 
 def _draw_gather_nd(s: Scope) -> Drawn:
-    x = s.tensor(EVERY, (1, 4))
+    x = s.tensor(EVERY, (1, 5))
     batch = s.source.integer(0, min(x.ndim - 1, 2)) if s.source.flip(KNOBS.indexing.batched) else 0
     depth = s.source.integer(1, x.ndim - batch)
     bound = min(static_extent(x, a) for a in range(batch, batch + depth))
@@ -124,7 +124,7 @@ def _gather_nd(x: Array, indices: Array, batch_dims: int) -> Array:
 
 
 def _draw_index_tensor(s: Scope) -> Drawn:
-    x = s.tensor(EVERY, (1, 4))
+    x = s.tensor(EVERY, (1, 5))
     count = s.source.integer(1, x.ndim)
     common = index_dims(s)
     indices = []

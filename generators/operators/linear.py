@@ -76,7 +76,7 @@ def _partner(s: Scope, a: Value, dtypes: Sequence[str], left: bool) -> Value:
 
 
 def _draw_matmul(s: Scope) -> Drawn:
-    a = s.tensor(NUMERIC, (1, 4))
+    a = s.tensor(NUMERIC, (1, 5))
     assert a.dims is not None
     out = s.source.pick(_WIDER[a.dtype]) if s.source.flip(KNOBS.products.wider_result) else None
     right = (
@@ -116,6 +116,8 @@ EQUATIONS = (
     "ij->i",
     "ij->",
     "abc->cab",
+    "abcde->ecabd",
+    "abhqd,abhkd->abhqk",
     "ij,ij->ij",
     "ij,ij->",
     "i,i->",

@@ -47,7 +47,7 @@ def _draw_targets(s: Scope, dims: tuple[Dim, ...], classes: int, mean: bool) -> 
 
 
 def _draw_nll_loss(s: Scope) -> Drawn:
-    predictions = s.tensor(FLOAT, (1, 4), nonempty=True, static=not s.source.flip(KNOBS.shared.symbolic))
+    predictions = s.tensor(FLOAT, (1, 5), nonempty=True, static=not s.source.flip(KNOBS.shared.symbolic))
     assert predictions.dims is not None
     batched = predictions.ndim > 1
     classes = predictions.dims[1 if batched else 0]

@@ -15,6 +15,7 @@ from tvm.relax import op
 from generators.dtypes import Array, Scalar
 from generators.operators.knobs import KNOBS
 from generators.operators.row import NumpyMeaning, Operator, Rounding
+from generators.operators.specials import COMPUTED, Specials
 from generators.ranges import Range
 from generators.relax.scope import FLOAT, NUMERIC, Drawn, Scope
 from generators.relax.values import Value
@@ -47,6 +48,7 @@ def _reduction(
     ulps: float = 4.0,
     weight: int = 4,
     empty: bool = False,
+    specials: Specials | None = None,
 ) -> Operator:
     """A row for relax.<name>; `empty` says that it has a value over no elements."""
     build = getattr(op, name)
@@ -56,7 +58,17 @@ def _reduction(
         axes = [] if s.source.flip(KNOBS.reduction.axes_empty) else s.axes(x)
         return Drawn(build(x.expr, axes, s.source.flip(KNOBS.shared.keepdims)), result(x.range, reduced_count(x, axes)))
 
-    return Operator(f"relax.{name}", draw, meaning, rounding, _ATTRIBUTES, ulps=ulps, terms=_terms, weight=weight)
+    return Operator(
+        f"relax.{name}",
+        draw,
+        meaning,
+        rounding,
+        _ATTRIBUTES,
+        ulps=ulps,
+        terms=_terms,
+        weight=weight,
+        own_specials=specials,
+    )
 
 
 def _sum(x: Array, axis: tuple[int, ...] | None, keepdims: bool) -> Array:
@@ -99,11 +111,11 @@ def _median(x: Array, axis: tuple[int, ...] | None, keepdims: bool) -> Array | t
 
 
 OPERATORS = (
-    _reduction("sum", _sum, Range.summed, Rounding.RING, weight=8, empty=True),
+    _reduction("sum", _sum, Range.summed, Rounding.RING, weight=8, empty=True, specials=COMPUTED),
     _reduction("prod", _prod, Range.powered, Rounding.RING, empty=True),
     _reduction("max", np.max, lambda r, n: r, ulps=0, weight=6),
     _reduction("min", np.min, lambda r, n: r, ulps=0),
-    _reduction("mean", np.mean, lambda r, n: r.real(), dtypes=FLOAT, weight=6),
+    _reduction("mean", np.mean, lambda r, n: r.real(), dtypes=FLOAT, weight=6, specials=COMPUTED),
     _reduction("variance", np.var, _variance, dtypes=FLOAT, ulps=8),
     _reduction("std", np.std, _std, dtypes=FLOAT, ulps=8),
     Operator("relax.median", _draw_median, _median, Rounding.ORDER, _ATTRIBUTES, weight=2),

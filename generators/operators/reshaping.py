@@ -243,7 +243,7 @@ def _draw_layout_transform(s: Scope) -> Drawn:
     Padding appears where the factor does not divide; then a pad value is given, as without one "any value can be used".
     """
     # Bool is rare: its lowering pads with a float even where nothing is padded.
-    x = s.tensor(EVERY if s.source.flip(KNOBS.shared.unlowerable) else NUMERIC, (1, 4), static=True, nonempty=True)
+    x = s.tensor(EVERY if s.source.flip(KNOBS.shared.unlowerable) else NUMERIC, (1, 5), static=True, nonempty=True)
     assert x.shape is not None
     names = [tirx.Var(f"i{a}", "int64") for a in range(x.ndim)]
     order = [a % x.ndim for a in s.permutation(x.ndim)]

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from generators.dtypes import Array, Scalar
 from generators.operators.domain import Domain
+from generators.operators.specials import MOVED, NONE, Specials
 from generators.tvm_api import Node
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class Operator:
     domains: what TVM documents of the values of operands, by their places among the arguments.
     sized_by_values: the shape of the result depends on what the operands hold, not on their shapes alone.
     weight: how often it is drawn against the others.
+    own_specials: which special floats it has a meaning for; None for what its rounding says, see `specials`.
     """
 
     name: str
@@ -86,6 +88,15 @@ class Operator:
     sized_by_values: bool = False
     weight: int = 4
     domains: tuple[tuple[int, Domain], ...] = ()
+    own_specials: Specials | None = None
+
+    @property
+    def specials(self) -> Specials:
+        """Which special floats it has a meaning for: what computes nothing takes all, other operators none, unless the
+        row says so."""
+        if self.own_specials is not None:
+            return self.own_specials
+        return MOVED if self.rounding is Rounding.MOVE else NONE
 
 
 @dataclass(frozen=True, slots=True)

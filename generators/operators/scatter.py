@@ -39,7 +39,7 @@ def _target(s: Scope) -> Value:
 
     Unavailable with two symbolic dims: TVM then simplifies the flat positions for half a minute.
     """
-    x = s.tensor(EVERY, (1, 4), nonempty=s.source.flip(KNOBS.shared.nonempty))
+    x = s.tensor(EVERY, (1, 5), nonempty=s.source.flip(KNOBS.shared.nonempty))
     if sum(isinstance(d, SymbolicDim) for d in x.dims or ()) > 1:
         raise Unavailable("two symbolic dims take TVM too long to simplify")
     return x
@@ -139,7 +139,7 @@ def _scatter_nd(data: Array, indices: Array, updates: Array, reduction: str) -> 
 
 def _draw_index_put(s: Scope) -> Drawn:
     """One index tensor per axis, broadcast against each other; one value per position."""
-    x = s.tensor(NUMERIC, (1, 3), static=True, nonempty=True)
+    x = s.tensor(NUMERIC, (1, 5), static=True, nonempty=True)
     assert x.shape is not None
     accumulate = s.source.flip()
     common = index_dims(s, (2, 2) if s.source.flip(KNOBS.indexing.index_of_rank_two) else (1, 1))
@@ -168,7 +168,7 @@ def _index_put(data: Array, indices: Array | tuple[Array, ...], values: Array, a
 
 
 def _draw_slice_scatter(s: Scope) -> Drawn:
-    x = s.tensor(EVERY, (1, 4))
+    x = s.tensor(EVERY, (1, 5))
     axis = s.axis(x)
     length = static_extent(x, axis)
     start = s.source.integer(0, length - 1)

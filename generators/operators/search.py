@@ -162,7 +162,7 @@ def _partial_sums(values: Range, count: int) -> Range:
 
 
 def _draw_unique(s: Scope) -> Drawn:
-    x = s.tensor(("float32", "int32", "int64", "int8", "uint8", "float64"), (0, 3), nonempty=True)
+    x = s.tensor(("float32", "int32", "int64", "int8", "uint8", "float64"), (0, 5), nonempty=True)
     ordered, first, inverse, counts = (s.source.flip(share) for share in KNOBS.search.unique_returns)
     axis = s.source.integer(0, x.ndim - 1) if x.ndim and s.source.flip(KNOBS.search.unique_axis) else None
     index = _positions(x.size)
@@ -187,7 +187,7 @@ def _unique(
 
 
 def _draw_nonzero(s: Scope) -> Drawn:
-    x = s.tensor(("float32", "int32", "int64", "int8", "uint8", "bool"), (1, 4))
+    x = s.tensor(("float32", "int32", "int64", "int8", "uint8", "bool"), (1, 5))
     return Drawn(op.nonzero(x.expr), _positions(max(x.shape or (1,))))
 
 

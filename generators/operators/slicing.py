@@ -116,7 +116,7 @@ def _canonical(begin: int, end: int, stride: int, length: int) -> tuple[int, int
 
 def _draw_dynamic_strided_slice(s: Scope) -> Drawn:
     """The bounds are constants, or tensors that hold one known number, so that the result's shape is known."""
-    x = s.tensor(EVERY, (1, 4), static=True)
+    x = s.tensor(EVERY, (1, 5), static=True)
     assert x.shape is not None
     rows = []
     for length in x.shape:

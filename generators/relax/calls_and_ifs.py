@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import tvm
@@ -13,7 +14,7 @@ from generators.dtypes import Array
 from generators.externs import COPY_DOUBLED, DIFFERENCE, NEGATED
 from generators.program_facts import Feature
 from generators.ranges import Range
-from generators.relax.body import Statement, close_block, draw_blocks
+from generators.relax.body import Pattern, Statement, close_block, draw_blocks
 from generators.relax.frames import FunctionFrame, ParameterSpec, PrivateFunction
 from generators.relax.functions import draw_function
 from generators.relax.scope import EVERY, NUMERIC, Drawn, Scope
@@ -71,19 +72,32 @@ def draw_private_call(s: Scope) -> None:
     module = s.frame.module
     if s.depth >= s.knobs.calls.depth or s.frame.level >= s.knobs.calls.depth:
         raise Unavailable("deep enough")
-    if not module.private or s.source.flip(s.knobs.calls.another_callee):
-        module.private.append(_draw_private(s))
-    callees = [f for f in module.private if f.pure or not s.dataflow]
+    effect = not s.dataflow and s.source.flip(s.knobs.calls.effect)
+    known = [f for f in module.private if not (effect and f.pure)]
+    if not known or s.source.flip(s.knobs.calls.another_callee):
+        module.private.append(_draw_private(s, (_Effect(),) if effect else ()))
+    callees = [f for f in module.private if not (f.pure if effect else s.dataflow and not f.pure)]
     if not callees:
         raise Unavailable("no function to call here")
     callee = s.source.pick(callees)
     emit_call(s, callee.gvar, callee)
 
 
-def _draw_private(s: Scope) -> PrivateFunction:
+@dataclass(frozen=True, slots=True)
+class _Effect:
+    """An effect, planted into a plain block."""
+
+    name: str = "effect"
+    plain: bool = True
+
+    def __call__(self, s: Scope) -> None:
+        draw_impure(s)
+
+
+def _draw_private(s: Scope, patterns: Sequence[Pattern] = ()) -> PrivateFunction:
     module = s.frame.module
     frame = FunctionFrame(module, symbolic=s.source.flip(), level=s.frame.level + 1, prefix="w")
-    function, result = draw_function(s.source, frame, _PRIVATE, s.source.integer(1, 4))
+    function, result = draw_function(s.source, frame, _PRIVATE, s.source.integer(1, 4), patterns)
     gvar = module.add(module.new_name("sub"), function)
     return PrivateFunction(gvar, tuple(frame.parameters), result, not frame.impure)
 
@@ -169,7 +183,12 @@ def draw_device_hint(s: Scope) -> None:
 
 
 _BRANCH = (*SIMPLE, Statement("if", 1, draw_if, plain=True))
-_PRIVATE = (*SIMPLE, Statement("private call", 2, draw_private_call), Statement("if", 1, draw_if, plain=True))
+_PRIVATE = (
+    *SIMPLE,
+    Statement("private call", 2, draw_private_call),
+    Statement("if", 1, draw_if, plain=True),
+    Statement("impure call", 2, draw_impure, plain=True),
+)
 CONTROL = (
     Statement("if", 3, draw_if, plain=True),
     Statement("private call", 5, draw_private_call),

@@ -96,8 +96,8 @@ def _start(s: Scope) -> Value:
 
 
 def _rich_dims(s: Scope) -> list[Dim]:
-    """Two to four dims with some elements each; or all alike, where types do not tell one axis from another."""
-    rank = s.source.pick((2, 3, 3, 4))
+    """Two to five dims with some elements each; or all alike, where types do not tell one axis from another."""
+    rank = s.source.pick((2, 3, 3, 4, 5))
     if s.source.flip(s.knobs.chains.alike):
         return [s.source.pick((2, 3, 4))] * rank
     return [s.source.pick((2, 3, 4, 5) if rank < 4 else (2, 3)) for _ in range(rank)]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 
 from generators import tvm_api
-from generators.arrays import draw_array
+from generators.arrays import draw_array, with_specials
 from generators.case import Argument, EntryCall, Shape
 from generators.prim_expr import evaluate
 from generators.relax.frames import FunctionFrame, ModuleFrame, ParameterSpec
@@ -48,7 +48,8 @@ def _argument(source: Source, spec: ParameterSpec) -> Argument:
         return tuple(_argument(source, f) for f in spec.fields)
     if spec.is_shape:
         return Shape(spec.shape)
-    return draw_array(source.array_seed(), spec.shape, spec.dtype, spec.range)
+    seed = source.array_seed()
+    return with_specials(draw_array(seed, spec.shape, spec.dtype, spec.range), seed, spec.specials, spec.meant)
 
 
 def _resized(source: Source, frame: FunctionFrame) -> list[ParameterSpec] | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from generators import tvm_api
+from generators.operators.specials import NOTHING, Set
 from generators.program_facts import Feature
 from generators.ranges import Range, Ranges
 from generators.relax.knobs import DEFAULT, Knobs
@@ -24,6 +25,10 @@ class ParameterSpec:
     range: Range = Range(0, 1)
     is_shape: bool = False
     fields: tuple[ParameterSpec, ...] | None = None
+    specials: Set = NOTHING
+    """Which special floats it may hold."""
+    meant: bool = False
+    """It was drawn for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,8 @@ class ModuleFrame:
     operators: Counter[str] = field(default_factory=Counter)
     drawn: Counter[str] = field(default_factory=Counter)
     rejected: Counter[tuple[str, str]] = field(default_factory=Counter)
+    constants: list[tuple[Expr, int]] = field(default_factory=list)
+    """The constants, with the seeds of their contents."""
     drawing: str = ""
     """The operator row being drawn, to blame when type inference refuses the call."""
 

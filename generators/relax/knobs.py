@@ -43,6 +43,8 @@ class OperandKnobs:
     """A match_cast gives a known dim a new symbol."""
     cast_hidden: float = 0.6
     """The same for a dim that the type hides."""
+    cast_beside: float = 0.4
+    """What was cast and what the cast gives are both read."""
     rank_known: float = 0.7
     """A type that hides its shape gives the rank."""
 
@@ -57,6 +59,8 @@ class CallKnobs:
     """The condition of an If is made of truths that its branches read."""
     branch_dataflow: float = 0.3
     """Branches read these in a dataflow block."""
+    effect: float = 0.5
+    """A private function that is called in a plain block has an effect."""
     another_callee: float = 0.4
     """A private function is new though there is one."""
     fresh_argument: float = 0.2
@@ -233,8 +237,8 @@ class Knobs:
         (0, 1),
     )
     """(extent, weight) of drawn dims; 0 and 1 are degenerate on purpose."""
-    ranks: tuple[tuple[int, int], ...] = ((2, 8), (3, 5), (1, 5), (4, 4), (0, 2), (5, 1))
-    """(rank, weight) of drawn tensors."""
+    ranks: tuple[tuple[int, int], ...] = ((2, 8), (3, 6), (1, 5), (4, 4), (0, 3), (5, 3))
+    """(rank, weight) of drawn tensors: each rank that an operator takes shows in a hundred of its calls."""
     dtypes: tuple[tuple[str, int], ...] = (
         ("float32", 24),
         ("float16", 3),
@@ -265,6 +269,9 @@ class Knobs:
     """Float contents are real numbers, else small whole numbers, on which most answers are exact."""
     large_share: float = 0.1
     """Integer contents are larger, so that products leave the narrow types."""
+    ends_share: float = 0.2
+    """Contents of a narrow integer type reach to its ends: those operators take them that compare, move, choose and
+    convert."""
     output_share: float = 0.3
     """A value of a dataflow block is visible after it."""
     unused_output_share: float = 0.8

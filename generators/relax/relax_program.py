@@ -18,6 +18,7 @@ from generators.relax.entry_calls import draw_arguments, draw_calls
 from generators.relax.frames import FunctionFrame, ModuleFrame
 from generators.relax.functions import draw_function, draw_loss_function
 from generators.relax.knobs import DEFAULT, Knobs
+from generators.relax.special_values import allow_specials
 from generators.relax.statements import SIMPLE
 from generators.relax.tir_calls import TIR_CALLS
 from generators.source import Source
@@ -77,6 +78,8 @@ def _draw_module(source: Source, module: ModuleFrame, patterns: Sequence[Pattern
     main, num_input = _with_attributes(source, module, frame, main)
     _draw_dead_function(source, module)
     whole = _assemble(source, module, main)
+    if not differentiable:
+        allow_specials(module, frame)
     arguments = draw_arguments(source, frame)
     facts = _facts(frame, num_input, arguments)
     features = {feature.value for feature in facts.features | module.features}

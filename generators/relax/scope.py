@@ -13,10 +13,21 @@ from dataclasses import dataclass
 from generators import tvm_api
 from generators.arrays import draw_array
 from generators.dtypes import is_float
-from generators.ranges import TRUTH, Range, Ranges, comfortable
+from generators.ranges import NARROW, TRUTH, Range, Ranges, comfortable, ends_of
 from generators.relax.frames import FunctionFrame
 from generators.relax.knobs import LARGE, REAL, SPECIAL, WHOLE
-from generators.relax.values import AnyValue, Dim, SymbolicDim, TupleValue, Value, dim_expr, extent, ranges_of, value_of
+from generators.relax.values import (
+    AnyValue,
+    Dim,
+    SymbolicDim,
+    TupleValue,
+    Value,
+    dim_expr,
+    extent,
+    keeps_integers,
+    ranges_of,
+    value_of,
+)
 from generators.source import Source, weighted
 from generators.tvm_api import Binding, Expr, Var
 from generators.unavailable import Unavailable
@@ -99,7 +110,7 @@ class Scope:
                 shape_fits
                 and not (static and not value.static)
                 and not (nonempty and value.size == 0)
-                and (minimum is None or _at_least(value, minimum))
+                and (minimum is None or value.at_least(minimum))
             )
 
         for place, value in enumerate(self.leading):
@@ -204,8 +215,10 @@ class Scope:
         if special and self.source.flip(self.knobs.special_share):
             one = self.source.pick(special)
             values = Range(one, one, True)
-        array = draw_array(self.source.array_seed(), shape, dtype, values)
-        value = Value(tvm_api.constant(array, dtype), shape, shape, dtype, values)
+        seed = self.source.array_seed()
+        literal = tvm_api.constant(draw_array(seed, shape, dtype, values), dtype)
+        self.frame.module.constants.append((literal, seed))
+        value = Value(literal, shape, shape, dtype, values)
         self.values.append(value)
         return value
 
@@ -221,6 +234,10 @@ class Scope:
         usual = REAL if real else (Range(0, 4, True) if dtype.startswith("u") else WHOLE)
         if not is_float(dtype) and self.source.flip(self.knobs.large_share):
             usual = LARGE.clipped(0, LARGE.high) if dtype.startswith("u") else LARGE
+        if dtype in NARROW and self.source.flip(self.knobs.ends_share):
+            near = self.source.pick(ends_of(dtype))
+            if near.within(low, high):
+                return near
         span = usual.high - usual.low
         least = usual.low if usual.within(low, high) else max(low, min(usual.low, high - span))
         most = min(high, least + span)
@@ -251,10 +268,11 @@ class Scope:
                 least[axis] = max(least[axis], n)
         dims: list[Dim] = []
         room = self.knobs.max_elements
-        for n in least:
+        for place, n in enumerate(least, 1):
             dim = self.draw_dim(n, static)
-            if extent(dim) > room:
-                dim = max(n, 1)
+            most = room >> (rank - place)  # the axes to come may have two elements each
+            if extent(dim) > max(most, 1):
+                dim = max(n, min(most, 2), 1)
             room //= max(extent(dim), 1)
             dims.append(dim)
         return tuple(dims)
@@ -310,7 +328,7 @@ class Scope:
         ty = tvm_api.type_of(call)
         probe = value_of(None, ty, drawn.range, self.frame.symbols, shape=drawn.shape)
         if probe is not None:
-            self._check(probe)
+            self._check(probe, call)
         return self.bind(call, drawn.range, drawn.shape, exported=exported)
 
     def emit_tensor(self, drawn: Drawn, *, exported: bool | None = None) -> Value:
@@ -362,24 +380,18 @@ class Scope:
         """The dims as a ShapeExpr."""
         return tvm_api.relax.ShapeExpr([dim_expr(d) for d in dims])
 
-    def _check(self, value: AnyValue) -> None:
+    def _check(self, value: AnyValue, call: Expr) -> None:
         if isinstance(value, Value):
             if value.shape is not None:
                 self.check_size(value.shape)
             usual = comfortable(value.dtype)
-            if not value.range.within(usual.low, usual.high):
+            if not value.range.within(usual.low, usual.high) and not keeps_integers(value, call, self.values):
                 raise Unavailable("the result may grow too large")
         elif hasattr(value, "fields"):
             for field in value.fields:
-                self._check(field)
+                self._check(field, call)
 
     def check_size(self, shape: Sequence[int]) -> None:
         """Unavailable for shapes beyond the size limit of the knobs."""
         if math.prod(shape) > self.knobs.max_elements or len(shape) > 6:
             raise Unavailable("the result is too large")
-
-
-def _at_least(value: Value, minimum: Sequence[int]) -> bool:
-    assert value.shape is not None
-    tail = value.shape[-len(minimum) :] if minimum else ()
-    return len(tail) == len(minimum) and all(n >= m for n, m in zip(tail, minimum, strict=True))

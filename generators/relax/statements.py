@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 from tvm import relax
 
 from generators import tvm_api
-from generators.dtypes import Array
+from generators.dtypes import Array, is_float
+from generators.operators.specials import ARITHMETIC
 from generators.operators.table import OPERATORS
 from generators.ranges import Range
 from generators.relax.body import Statement
-from generators.relax.chains import draw_chain
+from generators.relax.chains import draw_chain, linked
 from generators.relax.nested_tuples import draw_nested_output, draw_tuples_of_tuples
 from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, dim_expr, ranges_of
@@ -24,6 +26,12 @@ from generators.unavailable import Unavailable
 V = TypeVar("V", bound=AnyValue)
 
 _ROWS = tuple((row, row.weight) for row in OPERATORS.values())
+_BESIDE = tuple(OPERATORS[f"relax.{name}"] for name in ("add", "where", "equal", "concat", "reshape", "permute_dims"))
+"""Operators that most values can be operands of."""
+_TAKING = tuple(row for row in OPERATORS.values() if row.specials.takes >= ARITHMETIC)
+"""Operators that have a meaning for NaN and infinities."""
+_COMPARING = tuple(row for row in _TAKING if not row.specials.keeps) + (OPERATORS["relax.where"],) * 4
+"""Those that give truths about them, or choose."""
 
 
 def draw_operator(s: Scope) -> None:
@@ -81,7 +89,11 @@ def draw_match_cast(s: Scope) -> None:
     local = s.dataflow and not s.source.flip(s.knobs.output_share)
     var = s.frame.new_var(ty, dataflow=local, stem="m")
     s.bindings.append(relax.MatchCast(var, value.expr, ty))
-    s.values.append(Value(var, tuple(dims), value.shape, value.dtype, value.range, local))
+    cast = Value(var, tuple(dims), value.shape, value.dtype, value.range, local)
+    s.values.append(cast)
+    if value.known and s.source.flip(s.knobs.operands.cast_beside):
+        for one in (value, cast):
+            linked(s, [one], _BESIDE)
 
 
 def draw_hidden(s: Scope) -> None:
@@ -95,6 +107,20 @@ def draw_hidden(s: Scope) -> None:
     shape = tuple(int(d) for d in dims if isinstance(d, int))
     value = s.frame.add_typed_parameter(ty, None, shape, dtype, s.draw_range(dtype))
     s.values.append(value)
+
+
+def draw_special(s: Scope) -> None:
+    """A parameter of floats that NaN and infinities may go into, and operators that have a meaning for them. Other
+    statements cannot take the parameter."""
+    if not s.frame.open:
+        raise Unavailable("no new parameter here")
+    dtype = s.source.pick(("float32", "float32", "float32", "float16", "float64"))
+    value = s.frame.add_parameter(s.draw_dims(nonempty=True), dtype, s.draw_range(dtype))
+    var, spec = s.frame.parameters[-1]
+    s.frame.parameters[-1] = var, replace(spec, meant=True)
+    result = linked(s, [value], _COMPARING if s.source.flip() else _TAKING)
+    if isinstance(result, Value) and is_float(result.dtype) and result.known and s.source.flip():
+        linked(s, [result], _TAKING)
 
 
 def draw_shape_value(s: Scope) -> None:
@@ -159,6 +185,7 @@ SIMPLE = (
     Statement("tuples of tuples", 1, draw_tuples_of_tuples),
     Statement("nested output", 1, draw_nested_output),
     Statement("match_cast", 4, draw_match_cast),
+    Statement("special floats", 4, draw_special),
     Statement("shape value", 2, draw_shape_value),
     Statement("from shape", 3, draw_from_shape),
     Statement("twin constant", 2, draw_constant),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from generators import tvm_api
+from generators.dtypes import integer_limits, is_float
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
 from generators.ranges import Range, Ranges
 from generators.tvm_api import Expr, Type, Var
@@ -84,6 +85,12 @@ class Value:
             total *= n
         return total
 
+    def at_least(self, minimum: Sequence[int]) -> bool:
+        """Whether the last extents in the first entry call are no less than these."""
+        assert self.shape is not None
+        tail = self.shape[-len(minimum) :] if minimum else ()
+        return len(tail) == len(minimum) and all(n >= m for n, m in zip(tail, minimum, strict=True))
+
 
 @dataclass(frozen=True, slots=True)
 class TupleValue:
@@ -160,3 +167,20 @@ def value_of(
         dims = dims_of(ty.values, symbols)
         return None if dims is None else ShapeValue(expr, dims, tuple(extent(d) for d in dims), dataflow)
     return None
+
+
+def keeps_integers(result: Value, call: Expr, values: Sequence[AnyValue]) -> bool:
+    """Whether the result of a call is of integers of its dtype that are no larger than operands of the call: nothing
+    overflows then, as far as they are from zero. values: those in scope."""
+    if is_float(result.dtype) or result.dtype == "bool" or not result.range.within(*integer_limits(result.dtype)):
+        return False
+    read = [v for v in values if isinstance(v, Value) and v.dtype != "bool" and _reads(call, v.expr)]
+    whole = [v.range for v in read if not is_float(v.dtype)]
+    return bool(whole) and result.range.within(min(r.low for r in whole), max(r.high for r in whole))
+
+
+def _reads(call: Expr, expr: Expr) -> bool:
+    """Whether an expression is an operand of a call, or a field of one."""
+    operands = call.args if isinstance(call, tvm_api.Call) else ()
+    fields = [f for one in operands for f in (one.fields if isinstance(one, tvm_api.TupleExpr) else (one,))]
+    return any(field.same_as(expr) for field in fields)

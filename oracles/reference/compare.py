@@ -76,7 +76,8 @@ def width(want: Runtime) -> float:
         return 0.0
     if not silent.any():
         silent = np.ones(want.shape, np.bool_)
-    return float(np.median(np.divide(want.error, scale, where=scale > 0, out=np.full(want.shape, np.inf))[silent]))
+    known = np.isfinite(want.error) & (scale > 0)
+    return float(np.median(np.divide(want.error, scale, where=known, out=np.full(want.shape, np.inf))[silent]))
 
 
 _MOST = 0.5

@@ -122,10 +122,10 @@ class Work:
         return self.count()
 
     def whole(self) -> bool:
-        """Whether all float operands are exact whole numbers."""
+        """Whether all float operands are exact whole numbers, or not finite."""
         for i in self.floats:
             o = self.operands[i]
-            if o.error is not None or not np.all(np.isfinite(o.value)) or np.any(o.value != np.trunc(o.value)):
+            if o.error is not None or np.any(np.isfinite(o.value) & (o.value != np.trunc(o.value))):
                 return False
         return True
 
@@ -178,7 +178,7 @@ def _ring(work: Work) -> Errors:
 def _ring_sizes(work: Work) -> tuple[list[Array], list[Array] | None]:
     """The size of the largest partial sum per element, and the effect of the operands' errors."""
     if work.row.elementwise:
-        sizes = [np.maximum(np.abs(r), _largest_operand(work, r.shape)) for r in work.results]
+        sizes = [np.maximum(size_of(r), _largest_operand(work, r.shape)) for r in work.results]
         return sizes, _furthest(_ends(work, work.errors), work.results) if work.inexact else None
     sizes = [np.abs(s) for s in listed(work.evaluate(_magnitudes(work)))]
     if not work.inexact:
@@ -206,7 +206,7 @@ def _smooth(work: Work) -> Errors:
     inner = unit * (root + work.ulps) * (1.0 + largest)
     own, factor = work.roundings + work.ulps, _LIKELY if work.likely else _SAFETY
     return [
-        factor * s + unit * own * np.abs(v) + inner if is_float(d) else _steps(s)
+        factor * s + unit * own * size_of(v) + inner if is_float(d) else _steps(s)
         for s, v, d in zip(spread, work.results, work.dtypes, strict=True)
     ]
 
@@ -219,7 +219,7 @@ def _smooth_elementwise(work: Work) -> Errors:
             errors.append(None)
             continue
         # The 1 is for functions such as expm1 that pass through exp: their error near 0 is absolute.
-        scale = np.abs(value) + _largest_operand(work, value.shape) + 1.0
+        scale = size_of(value) + _largest_operand(work, value.shape) + 1.0
         own = work.ulps * work.unit(dtype) * scale
         errors.append(own if spread is None else own + 2.0 * spread[k])
     return errors
@@ -231,7 +231,7 @@ def _step(work: Work) -> Errors:
     if work.row.ulps and not work.whole():
         for i in work.floats:
             o = work.operands[i]
-            own = work.row.ulps * work.unit_of(o.dtype) * np.abs(o.value)
+            own = work.row.ulps * work.unit_of(o.dtype) * size_of(o.value)
             widths[i] = own if o.error is None else own + o.error
     if all(w is None for w in widths):
         return work.none()
@@ -244,7 +244,7 @@ def _step(work: Work) -> Errors:
     for k, (value, dtype) in enumerate(zip(work.results, work.dtypes, strict=True)):
         if work.row.ulps and is_float(dtype):
             # A remainder: continuous up to its jumps, which are as high as the divisor.
-            fine = work.row.ulps * work.unit(dtype) * (np.abs(value) + _largest_operand(work, value.shape))
+            fine = work.row.ulps * work.unit(dtype) * (size_of(value) + _largest_operand(work, value.shape))
             errors.append(np.where(spread[k] > 64 * fine, np.inf, spread[k] + fine))
         else:
             errors.append(_steps(spread[k]))
@@ -268,7 +268,7 @@ def _cast(work: Work) -> Errors:
     exact = source.error == 0
     work.results[0] = np.where(exact, rounded, work.results[0])
     unit = work.unit_of(work.dtypes[0])
-    return [np.where(exact, 0.0, source.error + unit * (np.abs(work.results[0]) + source.error))]
+    return [np.where(exact, 0.0, source.error + unit * (size_of(work.results[0]) + source.error))]
 
 
 def _order(work: Work) -> Errors:
@@ -343,7 +343,8 @@ def _furthest(corners: list[list[Array]], results: list[Array]) -> list[Array]:
                 continue
             with np.errstate(invalid="ignore"):
                 gap = np.abs(seen.astype(np.float64) - value.astype(np.float64))
-            gap = np.where(seen == value, 0.0, np.nan_to_num(gap, nan=np.inf, posinf=np.inf))
+            same = (seen == value) | ((seen != seen) & (value != value))  # NaN twice
+            gap = np.where(same, 0.0, np.nan_to_num(gap, nan=np.inf, posinf=np.inf))
             spread[k] = np.maximum(spread[k], gap)
     return spread
 
@@ -357,7 +358,7 @@ def _random_spread(work: Work, relative: float, of_largest: float = 0.0) -> list
         carriers = work.values
         for i in work.floats:
             o = work.operands[i]
-            width = relative * np.abs(o.value) + (0.0 if o.error is None else o.error)
+            width = relative * size_of(o.value) + (0.0 if o.error is None else o.error)
             if of_largest:
                 width = width + of_largest * _largest(o.value)
             carriers[i] = o.value + random.choice((-1.0, 1.0), o.shape) * width
@@ -366,15 +367,22 @@ def _random_spread(work: Work, relative: float, of_largest: float = 0.0) -> list
 
 
 def _largest(value: Array) -> float:
-    return float(np.abs(value).max(initial=0.0))
+    return float(size_of(value).max(initial=0.0))
+
+
+def size_of(value: Array) -> Array:
+    """The absolute values; 0 for what is not finite, which no rounding makes another number."""
+    size = np.abs(value)
+    return np.where(np.isfinite(size), size, 0.0)
 
 
 def _magnitudes(work: Work, widened: bool = False) -> list[Any]:
-    """Carriers with float operands replaced by their absolute values, plus their errors where asked."""
+    """Carriers with float operands replaced by their absolute values, plus their errors where asked; what is not finite
+    counts as 0: `errors_of_result` decides where such elements reach."""
     carriers = work.values
     for i in work.floats:
         error = work.operands[i].error
-        carriers[i] = np.abs(carriers[i]) + (error if widened and error is not None else 0.0)
+        carriers[i] = size_of(carriers[i]) + (error if widened and error is not None else 0.0)
     return carriers
 
 
@@ -382,7 +390,7 @@ def _largest_operand(work: Work, shape: tuple[int, ...]) -> Array:
     """Elementwise, the largest absolute value among the float operands, broadcast to the result."""
     largest: Array = np.zeros(shape)
     for i in work.floats:
-        size = np.abs(work.operands[i].value)
+        size = size_of(work.operands[i].value)
         try:
             largest = np.maximum(largest, np.broadcast_to(size, shape))
         except ValueError:

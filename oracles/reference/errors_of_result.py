@@ -1,8 +1,9 @@
 """The error bounds of one operator's results.
 
 A bound has two parts: the effect of the operands' errors (found by evaluating the operator at the ends of their
-intervals), and the operator's own rounding. The rules for both are in `error_rules.py`. This file handles elements with
-an infinite error, overflow and underflow, and puts the final bound together.
+intervals), and the operator's own rounding. The rules for both are in `error_rules.py`; what is left open of NaN and
+infinities is in `left_open.py`. This file handles elements with an infinite error, overflow and underflow, and puts the
+final bound together.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from generators.dtypes import Array, FloatFacts, is_float
 from generators.operators.row import Operator, Rounding
 from oracles.reference.error_rules import RULES, Evaluate, Result, Work, listed, precision
 from oracles.reference.errors import Unsupported
+from oracles.reference.left_open import left_open
 from oracles.reference.values import Runtime, Tensor, round_to
 
 
@@ -38,7 +40,8 @@ def bounded_result(
     dtypes = [dtype_of(r) for r in results]
     if row.unjudged:
         return [Tensor(r, d, np.full(r.shape, np.inf)) for r, d in zip(results, dtypes, strict=True)]
-    tainted = _taint(row, operands, results)
+    opened = left_open(row, operands, evaluate, results)
+    tainted = [_either(t, o) for t, o in zip(_taint(row, operands, results), opened, strict=True)]
     if row.sized_by_values and any(t is not None for t in tainted):
         raise Unsupported(f"{row.name} of undecided size")
     finite = list(operands) if _moves(row) else [_without_taint(o) for o in operands]
@@ -58,11 +61,12 @@ def _rounded_to(operand: Runtime, dtype: str) -> Runtime:
     inexact = round_to(operand.value, dtype) != operand.value
     if operand.error is not None:
         inexact |= operand.error != 0
+    inexact &= np.isfinite(operand.value)
     if not inexact.any():
         return operand
     error = 0.0 if operand.error is None else operand.error
     own = np.where(inexact, facts.unit * (np.abs(operand.value) + error) + facts.tiny, 0.0)
-    beyond = np.abs(operand.value) + error > 0.5 * facts.largest
+    beyond = inexact & (np.abs(operand.value) + error > 0.5 * facts.largest)
     return Tensor(operand.value, operand.dtype, np.where(beyond, np.inf, error + own))
 
 
@@ -88,6 +92,12 @@ def _taint(row: Operator, operands: Sequence[Runtime], results: list[Array]) -> 
     if not row.elementwise:
         return [np.ones(r.shape, bool) for r in results]
     return [_broadcast_any(masks, r.shape) for r in results]
+
+
+def _either(one: Array | None, other: Array | None) -> Array | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return one | other
 
 
 def _broadcast_any(masks: list[Array], shape: tuple[int, ...]) -> Array:

@@ -159,6 +159,8 @@ _EINSUM: dict[str, Callable[..., Any]] = {
     "ij->i": lambda a: np.sum(a, 1),
     "ij->": np.sum,
     "abc->cab": lambda a: np.moveaxis(a, -1, 0),
+    "abcde->ecabd": lambda a: np.transpose(a, (4, 2, 0, 1, 3)),
+    "abhqd,abhkd->abhqk": lambda a, b: np.matmul(a, np.swapaxes(b, -1, -2)),
     "ij,ij->ij": np.multiply,
     "ij,ij->": np.vdot,
     "i,i->": np.dot,

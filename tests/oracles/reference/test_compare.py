@@ -77,3 +77,9 @@ def test_sentence_names_the_element_both_values_and_the_bound() -> None:
     assert isinstance(difference, Difference)
     for fact in ("output 1[1]", "7.0", "2.0", "0.25", "1 of 2", "float32"):
         assert fact in difference.sentence
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_unknown_infinity_beside_numbers_has_a_width() -> None:
+    agreement = compare(floats(INF, 1, 2, error=(INF, INF, INF)), floats(INF, 1, 2))
+    assert isinstance(agreement, Agreement) and agreement.widths == (INF,)
