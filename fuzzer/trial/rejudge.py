@@ -69,8 +69,7 @@ class Rejudging(Protocol):
         ...
 
     def surely(self, candidate: Candidate) -> bool:
-        """Whether one that failed in the same way does so with all the time that the first had; others have as much from
-        then on."""
+        """Whether one that failed in the same way does so in all the time of the first; later ones have it too."""
         ...
 
 

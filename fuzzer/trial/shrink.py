@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tvm
 
-from corpus.finding import Expectation, Finding, flatten_outputs
+from corpus.finding import Aftermath, Expectation, Finding, flatten_outputs
 from corpus.reduce import Candidate, Smallest, as_case, reduce
 from corpus.schedule import culprit_named
 from corpus.signature import operators_in, signature_of
@@ -36,7 +36,8 @@ from generators.targets import TARGETS
 from oracles.builds.blame import excuses
 from oracles.builds.build import CODEGEN, excess_precision
 from oracles.builds.cpu_builds import CPU_BUILDS
-from oracles.evidence import AcrossProcesses
+from oracles.checks import survives
+from oracles.evidence import AcrossProcesses, Hung
 from oracles.forked import ChildRaised, Ended, forked
 from oracles.oracle import TraceOracle
 from oracles.reference.numbers import Numbers
@@ -114,6 +115,7 @@ def _finding(asked: _Asked, reduction: Smallest, blamed: str, official: str, lik
     if found.logged:
         verdict = replace(verdict, detail=f"{verdict.detail}\nTVM logs: {found.logged}".lstrip("\n"))
     compares = failure.oracle in NEED_NUMBERS
+    unended = isinstance(last.evidence, Hung) and failure.oracle == survives.ORACLE.name
     return Finding(
         case=case,
         verdict=verdict,
@@ -127,7 +129,7 @@ def _finding(asked: _Asked, reduction: Smallest, blamed: str, official: str, lik
         fault=whose_fault(candidate, plan, repertoire) if compares else (),
         promise=ORACLES[failure.oracle].promise,
         cause=str(found.cause),
-        aftermath=aftermath_of(candidate, plan, repertoire, failure.oracle),
+        aftermath=Aftermath() if unended else aftermath_of(candidate, plan, repertoire, failure.oracle),
         environment=environment(),
         official=official,
     )

@@ -28,7 +28,7 @@ class Module:
         return d
 """
 WITHOUT_TANH = CHAIN.replace("R.tanh(a)", "R.sin(a)")
-PASSES = '''
+PASSES = """
 import time
 import tvm
 
@@ -46,7 +46,7 @@ def slow(mod, context):
     return mod
 
 PASSES = {"Hangs": lambda: hangs, "Slow": lambda: slow}
-'''
+"""
 
 
 def test_the_limit_follows_what_ended_last() -> None:
