@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 FIRST_S = 4.0
 """Seconds after which the first candidate of a hang counts as hanging: stages that end take milliseconds."""
-SHORTEST_S = 0.5
+SHORTEST_S = 0.25
 """No candidate is waited for less than that."""
 TIMES = 8
 """A candidate that takes so many times as long as the slowest of the last that ended counts as hanging."""
