@@ -34,7 +34,7 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@test -z "$(TVM)" || $(BIN)/python -m pip install --quiet $$($(BIN)/python -c \
-		"from fuzzer.commands.environments import requirements; print(*requirements('$(TVM)'))")
+		"from fuzzer.replaying.environments import requirements; print(*requirements('$(TVM)'))")
 	@touch $@
 
 fuzz: $(READY) ## Fuzz anew for TIME=60s; the report is in OUT=passfuzz-out (ARGS= more options of passfuzz run)

@@ -5,7 +5,9 @@ high-level module, one by one, and under the default pipeline of LLVM, pass by p
 (false alarms, unless TVM is at fault), the faults of `benchmarks.decided_faults` that have a place in the module, how
 many of them are seen and which are not. The last lines say what is undecided, by pass.
 
-    python -m benchmarks.bench_decided [--modules "encoder 1,mlp"] [--rounds 3]
+    python -m benchmarks.bench_decided [--modules "encoder 1,mlp"] [--rounds 3] [--families]
+
+--families: the 30 modules of `benchmarks.reduce_families` instead, under the pipeline alone.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from benchmarks.children import Say, in_child
 from benchmarks.decided_faults import FAULTS, planted
 from benchmarks.decided_modules import MODULES
+from benchmarks.reduce_families import FAMILIES
 from fuzzer.trial.subject.inputs import drawn_calls, facts_of
 from generators.case import EntryCall, PassCall
 from generators.passes.row import Meaning, Phase
@@ -67,18 +70,21 @@ def alone(module: Any, calls: Sequence[EntryCall]) -> list[PassCall]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--modules", default=",".join(MODULES))
+    parser.add_argument("--modules")
+    parser.add_argument("--families", action="store_true")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     undecided: Counter[str] = Counter()
     totals: Counter[str] = Counter()
     print(f"{'module':20}{'verdicts':>9}{'undecided':>10}{'failed':>7}{'faults':>8}{'seen':>6}{'cpu s':>8}")
-    for name in options.modules.split(","):
-        module = MODULES[name]()
+    models = FAMILIES if options.families else MODULES
+    for name in options.modules.split(",") if options.modules else models:
+        module = models[name]()
         calls = drawn_calls(module, 0, options.rounds)
         pipeline = [default_call(each) for each in PIPELINES["llvm"]]
         said, spent = list[list[str]](), 0.0
-        for passes in [*([call] for call in alone(module, calls)), pipeline]:
+        singles = [] if options.families else [[call] for call in alone(module, calls)]
+        for passes in [*singles, pipeline]:
             told, cpu_s = judged(module, calls, passes)
             said, spent = said + told, spent + cpu_s
         counts = Counter(verdict for _, verdict, _ in said)

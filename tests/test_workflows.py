@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +133,17 @@ def test_every_make_target_that_is_named_exists(file: str) -> None:
     for target in named:
         ended = bash(f"make --dry-run {target}")
         assert ended.returncode == 0, ended.stderr
+
+
+def test_what_the_makefile_imports_exists() -> None:
+    """A recipe that only another TVM takes is run by no other test."""
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    imported = re.findall(r"from ([\w.]+) import (\w+)", text)
+    modules = re.findall(r"\$\(BIN\)/python -m ([\w.]+)", text)
+    assert ("fuzzer.replaying.environments", "requirements") in imported and "benchmarks" in modules
+    for module, name in imported:
+        assert hasattr(import_module(module), name)
+    assert all(find_spec(module) is not None for module in modules)
 
 
 def test_help_lists_every_target() -> None:

@@ -24,6 +24,7 @@ from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure
 from fuzzer.results import StepRow
 from fuzzer.similar import similar
+from fuzzer.trial.plainer_target import plainer
 from fuzzer.trial.rejudge import Rejudge
 from fuzzer.trial.shrink import expectations_of, shrink
 from generators import tvm_api
@@ -93,6 +94,7 @@ class _Reduce:
         self.clock = clock_of(subject.request)
 
     def run(self) -> None:
+        self._take_plainer_target()
         subject, failure = self._subject, self._failure
         asked = (subject.plan, subject.repertoire, failure, self._start, self._like, subject.request.time_s)
         finding = shrink(*asked, watch=self)
@@ -122,6 +124,11 @@ class _Reduce:
                 smallest is not None and smallest.whole,
             )
         )
+
+    def _take_plainer_target(self) -> None:
+        subject = self._subject
+        plan = plainer(subject.plan, subject.repertoire, self._failure, self._start, self)
+        self._subject, self._like = replace(subject, plan=plan), replace(self._like, target=plan.target)
 
     def _rate(self) -> tuple[int, int]:
         """How often the failure shows in MEASURED tries, where it did not when it was judged alone.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import in_child
 from fuzzer.protocol import Failure, Found, Plan
 from fuzzer.trial.experiment import Experiment
+from fuzzer.trial.hang_limit import FIRST_S, HangLimit, of_children_s
 from fuzzer.trial.judge import judge
 from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
 from fuzzer.trial.options import options_of
@@ -35,9 +37,6 @@ from oracles.forked import ChildRaised
 from oracles.ir.regions import declares_what_it_does, divides_in_the_open
 from oracles.table import ORACLES
 from oracles.verdict import REJECTS, Failed
-
-HANG_S = 4.0
-"""Seconds after which a candidate of a hang counts as hanging: stages that end take milliseconds."""
 
 KILLED_AGAIN = 2
 """How often a candidate is judged again whose child was killed from outside: another process had the memory."""
@@ -69,6 +68,10 @@ class Rejudging(Protocol):
         """Whether the candidate fails in the same way; `last` is then its failure."""
         ...
 
+    def surely(self, candidate: Candidate) -> bool:
+        """Whether one that failed in the same way does so in all the time of the first; later ones have it too."""
+        ...
+
 
 class NotJudged(Exception):
     """The child that judged the case again was killed from outside every time."""
@@ -91,7 +94,8 @@ class Rejudge:
         # A build of a large module takes its time on a busy machine, which is no hang.
         builds = failure.oracle in ORACLES and ORACLES[failure.oracle].builders is not None
         hangs = isinstance(failure.evidence, Hung) and not builds
-        self._plan = replace(plan, deadline_s=min(plan.deadline_s, HANG_S)) if hangs else plan
+        self._plan = plan
+        self._limit = HangLimit(min(plan.deadline_s, FIRST_S)) if hangs else None
         self._watch = watch
         self._repertoire = repertoire
         self._failure = failure
@@ -117,7 +121,18 @@ class Rejudge:
             self._sound = sound
         elif any(was and not still for was, still in zip(self._sound, sound, strict=True)):
             return False
-        return any(self.shows(candidate, number) for number in range(self._watch.tries))
+        if not any(self.shows(candidate, number) for number in range(self._watch.tries)):
+            return False
+        if self._limit is not None and not self._limit.ended and candidate.passes:
+            # How long all takes but the pass that hangs: what ends on its way there must not count as hanging.
+            self.failures(replace(candidate, passes=candidate.passes[:-1]))
+        return True
+
+    def surely(self, candidate: Candidate) -> bool:
+        if self._limit is None or self._limit.seconds == self._limit.whole_s:
+            return True
+        self._limit = HangLimit(self._limit.whole_s, deque((), maxlen=0))
+        return self.interesting(candidate)
 
     def shows(self, candidate: Candidate, number: int = 0) -> bool:
         """Whether the candidate fails in the same way when it is judged once. number: what random numbers follow, so
@@ -132,7 +147,8 @@ class Rejudge:
     def failures(self, candidate: Candidate, left: int = KILLED_AGAIN, seed: int = 0) -> list[Failure]:
         """What fails in the candidate, and how its child ended. `left`: how often it is judged again where that was
         killed from outside. Before the failure has shown: raises ChildRaised for our fault, NotJudged for a kill."""
-        deadline_s = self._plan.deadline_s
+        deadline_s = self._plan.deadline_s if self._limit is None else self._limit.seconds
+        before_s = of_children_s()
         with TemporaryFile() as errors:
 
             def work(say: Callable[[Found], None]) -> None:
@@ -146,6 +162,8 @@ class Rejudge:
             printed = _end_of(errors)
         failures = [_with_backtrace(found.failure, printed) for found in heard.messages]
         if heard.ended is None:
+            if self._limit is not None:
+                self._limit.ended.append(of_children_s() - before_s)
             return failures
         end = judged_end(self._failure.index, heard.activity, heard.ended, deadline_s=deadline_s, stderr=printed)
         match end:

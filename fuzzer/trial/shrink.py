@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tvm
 
-from corpus.finding import Expectation, Finding, flatten_outputs
+from corpus.finding import Aftermath, Expectation, Finding, flatten_outputs
 from corpus.reduce import Candidate, Smallest, as_case, reduce
 from corpus.schedule import culprit_named
 from corpus.signature import operators_in, signature_of
@@ -21,8 +21,8 @@ from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.aftermath import aftermath_of, environment
 from fuzzer.trial.apart import Apart, Judged
 from fuzzer.trial.facts import cause_in
+from fuzzer.trial.hang_limit import FIRST_S as HANGING
 from fuzzer.trial.official import OFFICIAL, official_entry, takes_as_it_is
-from fuzzer.trial.rejudge import HANG_S as HANGING
 from fuzzer.trial.rejudge import NotJudged, Rejudge, Rejudging
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrink_across import RejudgeAcross
@@ -36,7 +36,8 @@ from generators.targets import TARGETS
 from oracles.builds.blame import excuses
 from oracles.builds.build import CODEGEN, excess_precision
 from oracles.builds.cpu_builds import CPU_BUILDS
-from oracles.evidence import AcrossProcesses
+from oracles.checks import survives
+from oracles.evidence import AcrossProcesses, Hung
 from oracles.forked import ChildRaised, Ended, forked
 from oracles.oracle import TraceOracle
 from oracles.reference.numbers import Numbers
@@ -114,6 +115,7 @@ def _finding(asked: _Asked, reduction: Smallest, blamed: str, official: str, lik
     if found.logged:
         verdict = replace(verdict, detail=f"{verdict.detail}\nTVM logs: {found.logged}".lstrip("\n"))
     compares = failure.oracle in NEED_NUMBERS
+    unended = isinstance(last.evidence, Hung) and failure.oracle == survives.ORACLE.name
     return Finding(
         case=case,
         verdict=verdict,
@@ -127,7 +129,7 @@ def _finding(asked: _Asked, reduction: Smallest, blamed: str, official: str, lik
         fault=whose_fault(candidate, plan, repertoire) if compares else (),
         promise=ORACLES[failure.oracle].promise,
         cause=str(found.cause),
-        aftermath=aftermath_of(candidate, plan, repertoire, failure.oracle),
+        aftermath=Aftermath() if unended else aftermath_of(candidate, plan, repertoire, failure.oracle),
         environment=environment(),
         official=official,
     )
@@ -183,14 +185,12 @@ def _reduced(rejudge: Rejudging, asked: _Asked, start: Candidate, budget_s: floa
     """
     watch = asked.watch
     seen = _Seen(rejudge, asked.failure, watch)
-    smallest = reduce(start, seen.interesting, budget_s=budget_s, clock=watch.clock, elsewhere=seen.apart())
-    watch.searched(smallest)
+    smallest = seen.smallest(start, budget_s)
     official = asked.of(smallest.candidate)
     if official or not asked.has_a_place or not rejudge.interesting(start) or not asked.of(start):
         return smallest, official
     placed = _Seen(rejudge, asked.failure, watch, lambda candidate: bool(asked.of(candidate)))
-    again = reduce(start, placed.interesting, budget_s=budget_s / 2, clock=watch.clock, elsewhere=placed.apart())
-    watch.searched(again)
+    again = placed.smallest(start, budget_s / 2)
     return again, asked.of(again.candidate)
 
 
@@ -203,6 +203,18 @@ class _Seen:
     watch: Watch
     placed: Callable[[Candidate], bool] = lambda candidate: True
     calls: int = 0
+
+    def smallest(self, start: Candidate, budget_s: float) -> Smallest:
+        """The smallest candidate, by a second search where it has not failed in the time of the first one."""
+        found = self._searched(start, budget_s)
+        if not self.rejudge.surely(found.candidate):
+            found = self._searched(start, max(0.0, budget_s - found.seconds))
+        self.watch.searched(found)
+        return found
+
+    def _searched(self, start: Candidate, budget_s: float) -> Smallest:
+        clock = self.watch.clock
+        return reduce(start, self.interesting, budget_s=budget_s, clock=clock, elsewhere=self.apart())
 
     def interesting(self, candidate: Candidate) -> bool:
         self.calls += 1

@@ -44,6 +44,27 @@ def refuses(mod, context):
 
 PASSES = {"Refuses": lambda: tvm.transform.module_pass(refuses, opt_level=0, name="Refuses")}
 """
+BY_TARGET = """\
+import tvm
+
+
+def fails(mod, context):
+    return {}["anywhere"]
+
+
+def fails_on_cuda(mod, context):
+    target = tvm.target.Target.current(allow_none=True)
+    if target is not None and target.kind.name == "cuda":
+        return {}["on cuda"]
+    return mod
+
+
+the_pass = tvm.transform.module_pass
+PASSES = {
+    "Anywhere": lambda: the_pass(fails, opt_level=0, name="Anywhere"),
+    "OnCuda": lambda: the_pass(fails_on_cuda, opt_level=0, name="OnCuda"),
+}
+"""
 
 
 @pytest.fixture
@@ -118,6 +139,20 @@ def test_several_candidates_at_a_time_give_the_same(passfuzz: Any, module: Path,
         assert ends_with(output) == 1
     assert found[0] == found[1]
     assert found[0][2], "the crash is met on the way"
+
+
+@pytest.mark.parametrize(("name", "target"), [("Anywhere", "llvm"), ("OnCuda", "cuda")])
+def test_the_target_is_kept_where_the_failure_needs_it(
+    passfuzz: Any, module: Path, tmp_path: Path, name: str, target: str
+) -> None:
+    load = tmp_path / "mine.py"
+    load.write_text(BY_TARGET, encoding="utf-8")
+    asked = ("reduce", module, "--load", load, "--passes", name, "--target", "cuda", "-o", tmp_path / "case")
+    status, _, stderr = passfuzz(*asked, "--time", "10m")
+    assert status == 0, stderr
+    stored = read_case(tmp_path / "case")
+    assert stored.case.target == target and [call.name for call in stored.case.passes] == [name]
+    assert ends_with(tmp_path / "case" / "repro.py") == 1
 
 
 def test_a_message_picks_the_failure(passfuzz: Any, module: Path, tmp_path: Path) -> None:

@@ -1,0 +1,37 @@
+"""How long candidates of a hang are waited for: the first one for long, the others in proportion to those that end."""
+
+from __future__ import annotations
+
+import resource
+from collections import deque
+from dataclasses import dataclass, field
+
+FIRST_S = 4.0
+"""Seconds after which the first candidate of a hang counts as hanging: stages that end take milliseconds."""
+SHORTEST_S = 0.25
+"""No candidate is waited for less than that."""
+TIMES = 8
+"""A candidate that takes so many times as long as the slowest of the last that ended counts as hanging."""
+RECENT = 3
+"""So many of the last that ended count: candidates become smaller, and end sooner."""
+
+
+@dataclass(slots=True)
+class HangLimit:
+    """whole_s: seconds for the first candidate. ended: CPU seconds of the last candidates that ended."""
+
+    whole_s: float
+    ended: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))
+
+    @property
+    def seconds(self) -> float:
+        """Seconds for the next candidate. Nothing of what ends is known before one has ended."""
+        if not self.ended:
+            return self.whole_s
+        return min(self.whole_s, max(SHORTEST_S, TIMES * max(self.ended)))
+
+
+def of_children_s() -> float:
+    """CPU seconds of the children that this process has waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

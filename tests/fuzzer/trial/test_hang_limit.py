@@ -1,0 +1,109 @@
+"""Candidates of a hang: how long each is waited for, and that what only takes long is not kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corpus.module_text import live_module
+from corpus.reduce import Candidate
+from fuzzer.processes.flight import Recorder
+from fuzzer.protocol import Failure, Plan
+from fuzzer.trial.hang_limit import FIRST_S, RECENT, SHORTEST_S, TIMES, HangLimit
+from fuzzer.trial.rejudge import Rejudge
+from fuzzer.trial.repertoire import Repertoire, repertoire_of
+from generators.case import EntryCall, ModuleText, PassCall
+
+CHAIN = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")) -> R.Tensor((2, 3), "float32"):
+        a = R.exp(x)
+        b = R.tanh(a)
+        c = R.nn.relu(b)
+        d = R.negative(c)
+        return d
+"""
+WITHOUT_TANH = CHAIN.replace("R.tanh(a)", "R.sin(a)")
+PASSES = """
+import time
+import tvm
+
+@tvm.transform.module_pass(opt_level=0, name="Hangs")
+def hangs(mod, context):
+    while "R.tanh" in mod.script():
+        time.sleep(0.01)
+    return mod
+
+@tvm.transform.module_pass(opt_level=0, name="Slow")
+def slow(mod, context):
+    end = time.monotonic() + (60 if "R.nn.relu" in mod.script() else 3 if "R.tanh" in mod.script() else 0)
+    while time.monotonic() < end:
+        time.sleep(0.01)
+    return mod
+
+PASSES = {"Hangs": lambda: hangs, "Slow": lambda: slow}
+"""
+
+
+def test_the_limit_follows_what_ended_last() -> None:
+    limit = HangLimit(4.0)
+    assert limit.seconds == 4.0
+    limit.ended.append(0.001)
+    assert limit.seconds == SHORTEST_S
+    limit.ended.append(0.2)
+    assert limit.seconds == pytest.approx(0.2 * TIMES)
+    limit.ended.append(100.0)
+    assert limit.seconds == 4.0
+    for _ in range(RECENT):
+        limit.ended.append(0.001)
+    assert limit.seconds == SHORTEST_S
+
+
+def candidate(script: str, name: str) -> Candidate:
+    """A module under a pass of PASSES."""
+    passes = (PassCall(name, f"PASSES['{name}']()"),)
+    return Candidate(live_module(ModuleText(script)), (), passes, (EntryCall("main", (np.ones((2, 3), np.float32),)),))
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> tuple[Plan, Repertoire]:
+    file = tmp_path / "mine.py"
+    file.write_text(PASSES, encoding="utf-8")
+    plan = Plan(0, deadline_s=FIRST_S, load=str(file), under_test=("Hangs", "Slow"), scratch=str(tmp_path))
+    return plan, repertoire_of(plan)
+
+
+def rejudge_of(asked: tuple[Plan, Repertoire], name: str) -> Rejudge:
+    """What judges candidates of a hang of one of the passes."""
+    plan, repertoire = asked
+    recorder = Recorder.create(Path(plan.scratch) / "flight")
+    seen = Rejudge(plan, repertoire, Failure(0, "survives", "", "", "", "", "B"), recorder)
+    failure = seen.failures(candidate(CHAIN, name))[0]
+    assert failure.symptom == "hang" and failure.culprit == name
+    return Rejudge(plan, repertoire, failure, recorder)
+
+
+def test_candidates_after_the_first_are_waited_for_less(asked: tuple[Plan, Repertoire]) -> None:
+    rejudge = rejudge_of(asked, "Hangs")
+    assert rejudge.interesting(candidate(CHAIN, "Hangs"))
+    limit = rejudge._limit
+    assert limit is not None and len(limit.ended) == 1 and limit.seconds < limit.whole_s == FIRST_S
+    assert rejudge.interesting(candidate(CHAIN.replace("R.negative(c)", "R.abs(c)"), "Hangs"))
+    assert not rejudge.interesting(candidate(WITHOUT_TANH, "Hangs"))
+    assert len(limit.ended) == 2
+    assert rejudge.surely(candidate(CHAIN, "Hangs"))
+
+
+def test_what_only_takes_long_is_not_kept(asked: tuple[Plan, Repertoire]) -> None:
+    """It ends after 3 s: more than the limit of a small module, less than that of the first candidate."""
+    rejudge = rejudge_of(asked, "Slow")
+    assert rejudge.interesting(candidate(CHAIN, "Slow"))
+    takes_long = candidate(CHAIN.replace("R.nn.relu(b)", "R.abs(b)"), "Slow")
+    short_s = rejudge._limit.seconds if rejudge._limit is not None else FIRST_S
+    assert short_s < 3 and rejudge.interesting(takes_long)
+    assert not rejudge.surely(takes_long)
+    assert not rejudge.interesting(takes_long) and rejudge.interesting(candidate(CHAIN, "Slow"))
