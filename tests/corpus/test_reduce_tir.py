@@ -14,7 +14,8 @@ from tvm import tirx
 from corpus.reduce import Candidate, reduce
 from generators import tvm_api as T
 from generators.source import SeededSource
-from generators.tir.relax_caller import draw_prim_program
+from generators.tir.recipes.table import PRIM_RECIPES, draw_recipe
+from generators.tir.relax_caller import draw_prim_program, wrapped
 from oracles.ir.walk import nodes_of, prim_funcs
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning, Wrong
@@ -58,6 +59,17 @@ def test_drawn_functions_become_a_few_statements_with_what_is_wrong_in_them(numb
     assert len(nodes_of(live.body, tirx.BufferStore)) <= 2
     assert len(nodes_of(live.body, tirx.FloorMod)) == 1, "the expression that is wrong, and no other of its kind"
     assert len(nodes_of(live.body, T.Call)) <= 2 and len(live.params) <= 3
+
+
+@pytest.mark.parametrize("name", PRIM_RECIPES)
+def test_every_step_takes_the_forms_of_every_recipe(name: str) -> None:
+    """A step that stops at a node that it does not know loses the finding: nothing is smaller, so all are asked."""
+    drawn = (draw_recipe(SeededSource(5, seed), PRIM_RECIPES[name]) for seed in range(20))
+    planted = next(program for program in drawn if program is not None)
+    program = wrapped(planted)
+    reduction = reduce(Candidate(program.module, (), (), program.calls), lambda candidate: False)
+    assert reduction.oracle_calls > 0 and reduction.finished
+    assert tvm_ffi.structural_equal(reduction.candidate.module, program.module)
 
 
 ANNOTATED = """@I.ir_module(s_tir=True)
