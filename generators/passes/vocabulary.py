@@ -10,6 +10,7 @@ import ast
 import linecache
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import replace
+from functools import partial
 from types import CellType, FunctionType
 
 from generators.operators.table import OPERATORS
@@ -107,7 +108,8 @@ def shapes_named(words: Set[str]) -> tuple[str, ...]:
 def words_of(make: Callable[..., object]) -> set[str]:
     """What a function names, or those of its file that it uses: in strings ("relax.add", "add"), as attributes
     (`relax.op.add`), and nodes of Relax. Nothing where there is no file with its source."""
-    names = _Names(getattr(make, "__module__", ""))
+    bound = make.func if isinstance(make, partial) else make
+    names = _Names(getattr(bound, "__module__", ""))
     names.read(make)
     return names.found
 
@@ -122,7 +124,8 @@ class _Names:
         self._files: dict[str, dict[int, list[ast.AST]]] = {}
 
     def read(self, value: object) -> None:
-        """Adds what is in a value that code uses: a function, a class, a literal or a container of these."""
+        """Adds what is in a value that code uses: a function, also one of `functools.partial`, a class, a literal or a
+        container of these."""
         if isinstance(value, str):
             self.found.update(value.split())
         if isinstance(value, str) or id(value) in self._seen:
@@ -135,6 +138,8 @@ class _Names:
         elif isinstance(value, type):
             if value.__module__ == self._module:
                 self._each(part for part in vars(value).values() if isinstance(part, FunctionType))
+        elif isinstance(value, partial):
+            self._each((value.func, *value.args, *value.keywords.values()))
         elif isinstance(value, dict):
             self._each([*value, *value.values()])
         elif isinstance(value, tuple | list | set | frozenset):
@@ -146,6 +151,7 @@ class _Names:
 
     def _read_function(self, function: FunctionType) -> None:
         self._each(_content(cell) for cell in function.__closure__ or ())
+        self._each((*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()))
         code = function.__code__
         if code.co_filename not in self._files:
             self._files[code.co_filename] = _definitions(code.co_filename)

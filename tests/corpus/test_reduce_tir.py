@@ -12,9 +12,12 @@ import tvm_ffi
 from tvm import tirx
 
 from corpus.reduce import Candidate, reduce
+from corpus.reduce.plan import plan_of, view_of
+from corpus.reduce.table import STEPS
 from generators import tvm_api as T
 from generators.source import SeededSource
-from generators.tir.relax_caller import draw_prim_program
+from generators.tir.recipes.table import PRIM_RECIPES, draw_recipe
+from generators.tir.relax_caller import draw_prim_program, wrapped
 from oracles.ir.walk import nodes_of, prim_funcs
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning, Wrong
@@ -58,6 +61,33 @@ def test_drawn_functions_become_a_few_statements_with_what_is_wrong_in_them(numb
     assert len(nodes_of(live.body, tirx.BufferStore)) <= 2
     assert len(nodes_of(live.body, tirx.FloorMod)) == 1, "the expression that is wrong, and no other of its kind"
     assert len(nodes_of(live.body, T.Call)) <= 2 and len(live.params) <= 3
+
+
+def planted(name: str) -> Candidate:
+    """A module with the first draw of a recipe."""
+    drawn = (draw_recipe(SeededSource(5, seed), PRIM_RECIPES[name]) for seed in range(20))
+    program = wrapped(next(each for each in drawn if each is not None))
+    return Candidate(program.module, (), (), program.calls)
+
+
+@pytest.mark.parametrize("name", PRIM_RECIPES)
+def test_every_step_has_edits_for_the_forms_of_every_recipe_or_none(name: str) -> None:
+    """A step that raises at a node that it does not know loses the finding."""
+    whole = planted(name)
+    view = view_of(plan_of(whole), whole.module)
+    of_prim_funcs = [step for step in STEPS if step.edits.__module__.startswith("corpus.reduce.steps.tir")]
+    assert len(of_prim_funcs) >= 5
+    assert any(list(step.edits(view)) for step in of_prim_funcs)
+    assert all(callable(edit) for step in STEPS for edit in step.edits(view))
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", PRIM_RECIPES)
+def test_every_edit_of_every_recipe_can_be_tried(name: str) -> None:
+    whole = planted(name)
+    reduction = reduce(whole, lambda candidate: False)
+    assert reduction.oracle_calls > 0 and reduction.finished
+    assert tvm_ffi.structural_equal(reduction.candidate.module, whole.module)
 
 
 ANNOTATED = """@I.ir_module(s_tir=True)

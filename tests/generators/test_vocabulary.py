@@ -93,6 +93,45 @@ def test_rows_carry_what_the_code_names(passes: Any) -> None:
     assert with_vocabulary(rows["Others"], passes["Others"]) == rows["Others"]
 
 
+BOUND = """
+import functools
+
+from tvm import s_tir
+
+
+def made(pass_, mark="relax.exp"):
+    return pass_()
+
+
+def plain(pass_):
+    return pass_()
+
+
+def with_keyword(*, pass_=s_tir.transform.InjectDoubleBuffer):
+    return pass_()
+
+
+PASSES = {
+    "Default": lambda make=s_tir.transform.InjectSoftwarePipeline: plain(make),
+    "Closure": (lambda make: lambda: plain(make))(s_tir.transform.InjectSoftwarePipeline),
+    "Keyword": with_keyword,
+    "Partial": functools.partial(plain, s_tir.transform.InjectPermutedLayout),
+    "Nested": functools.partial(functools.partial(plain), pass_=with_keyword),
+    "Text": functools.partial(made, s_tir.transform.LowerAutoCopy),
+}
+"""
+
+
+def test_what_is_bound_as_a_default_or_by_partial_is_named_as_in_a_closure(tmp_path: Path) -> None:
+    path = tmp_path / "bound.py"
+    path.write_text(BOUND)
+    words = {name: words_of(make) for name, make in runpy.run_path(str(path), run_name="bound")["PASSES"].items()}
+    assert "InjectSoftwarePipeline" in words["Default"] & words["Closure"]
+    assert "InjectDoubleBuffer" in words["Keyword"] & words["Nested"]
+    assert "InjectPermutedLayout" in words["Partial"] and "InjectPermutedLayout" not in words["Nested"]
+    assert {"LowerAutoCopy", "relax.exp"} <= words["Text"]
+
+
 WRAPS = """
 from tvm import relax
 import tvm

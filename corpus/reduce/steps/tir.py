@@ -89,7 +89,7 @@ def _buffers_in(*nodes: T.Stmt | None) -> set[T.Buffer]:
             case tirx.BufferStore():
                 used.add(node.buffer)
             case s_tir.MatchBufferRegion():
-                used.add(node.source.buffer)
+                used.add(node.source.source)
             case _:
                 used |= {argument for argument in node.args[:] if isinstance(argument, VAR)}
     return used
