@@ -66,7 +66,16 @@ from oracles.evidence import (
     ReferenceTrap,
 )
 from oracles.tvm_frames import FRAME, crashed
-from oracles.verdict import CRASH, DEFINED_TWICE, DOES_NOT_BUILD, DOES_NOT_RUN, WRONG_RESULT, Failed, wrong_call
+from oracles.verdict import (
+    CRASH,
+    DEFINED_TWICE,
+    DOES_NOT_BUILD,
+    DOES_NOT_RUN,
+    INPUT_CHANGED,
+    WRONG_RESULT,
+    Failed,
+    wrong_call,
+)
 
 UNCERTAIN = "perhaps "
 """How a cause begins that may be one with others, or several in one."""
@@ -313,7 +322,7 @@ def _wrong(failed: Failed, blamed: str, known: Facts) -> Cause:
             return Cause(blamed, f"loses the attribute {key}")
         case InKernel(kind=kind):
             return Cause(blamed, f"{kind}: {known.rewrite}", certain=known.rewrite is not None)
-    if known.changes_input:
+    if known.changes_input and failed.symptom == INPUT_CHANGED:
         return Cause(blamed, "changes the module that it is given")
     if known.broken:
         return Cause(known.broken_by or blamed, known.broken)
