@@ -333,7 +333,16 @@ def _wrong(failed: Failed, blamed: str, known: Facts) -> Cause:
         return _of_numbers(difference, blamed, known)
     if known.rewrite is not None:
         return Cause(blamed, f"{failed.symptom}: {known.rewrite}")
-    return Cause(blamed, _without_types(normalise(failed.message)))
+    return Cause(blamed, _without_types(normalise(failed.message)) + _aside(failed.message))
+
+
+_ASIDE = re.compile(r"\bat <root>[\w.\[\]]*?\.(node\.dom|buffer\.(?:elem_offset|strides|shape))\b")
+"""Parts of nodes that passes forget, as TVM's verifier names the place of a variable: no code runs there."""
+
+
+def _aside(message: str) -> str:
+    match = _ASIDE.search(message)
+    return "" if match is None else f", in {match[1]}"
 
 
 FOLLOWS_VALUES = frozenset({"uninitialised", "out-of-bounds"})

@@ -23,8 +23,8 @@ from oracles.verdict import (
     DEFINED_TWICE,
     DOES_NOT_BUILD,
     DOES_NOT_RUN,
-    INPUT_CHANGED,
     HANG,
+    INPUT_CHANGED,
     WRONG_RESULT,
     Failed,
     wrong_call,
@@ -118,6 +118,17 @@ def test_a_difference_below_zero_is_one_bug_whoever_forms_it_and_a_division_is_i
     assert thrown(folds("Sub"), "StmtSimplify") == thrown(folds("Sub", topi), "LegalizeOps")
     assert thrown(folds("Div"), "StmtSimplify") != thrown(folds("Div"), "FlattenBuffer")
     assert thrown(folds("Div"), "StmtSimplify") != thrown(folds("Sub"), "StmtSimplify")
+
+
+def test_an_undefined_variable_is_told_by_the_part_of_a_node_that_a_pass_forgets() -> None:
+    def undefined(place: str) -> str:
+        text = f"PrimFunc main: InternalError: ValueError: Invalid use of undefined variable n at <root>.body.{place}."
+        return str(cause_of("well_formed", Failed("ill-formed", text), "SplitHostDevice", Facts()))
+
+    extent, offset = undefined("seq[3].node.dom.extent.a.a"), undefined("seq[0].buffer.elem_offset")
+    assert len({extent, offset, undefined("seq[1].value")}) == 3
+    assert extent == undefined("node.dom.extent") and offset == undefined("body.buffer.elem_offset.a")
+    assert undefined("seq[1].value") == undefined("seq[2].value.args[0].b")
 
 
 def test_a_changed_input_says_nothing_of_another_failure() -> None:
