@@ -66,7 +66,16 @@ from oracles.evidence import (
     ReferenceTrap,
 )
 from oracles.tvm_frames import FRAME, crashed
-from oracles.verdict import CRASH, DEFINED_TWICE, DOES_NOT_BUILD, DOES_NOT_RUN, WRONG_RESULT, Failed, wrong_call
+from oracles.verdict import (
+    CRASH,
+    DEFINED_TWICE,
+    DOES_NOT_BUILD,
+    DOES_NOT_RUN,
+    INPUT_CHANGED,
+    WRONG_RESULT,
+    Failed,
+    wrong_call,
+)
 
 UNCERTAIN = "perhaps "
 """How a cause begins that may be one with others, or several in one."""
@@ -313,7 +322,7 @@ def _wrong(failed: Failed, blamed: str, known: Facts) -> Cause:
             return Cause(blamed, f"loses the attribute {key}")
         case InKernel(kind=kind):
             return Cause(blamed, f"{kind}: {known.rewrite}", certain=known.rewrite is not None)
-    if known.changes_input:
+    if known.changes_input and failed.symptom == INPUT_CHANGED:
         return Cause(blamed, "changes the module that it is given")
     if known.broken:
         return Cause(known.broken_by or blamed, known.broken)
@@ -324,7 +333,16 @@ def _wrong(failed: Failed, blamed: str, known: Facts) -> Cause:
         return _of_numbers(difference, blamed, known)
     if known.rewrite is not None:
         return Cause(blamed, f"{failed.symptom}: {known.rewrite}")
-    return Cause(blamed, _without_types(normalise(failed.message)))
+    return Cause(blamed, _without_types(normalise(failed.message)) + _aside(failed.message))
+
+
+_ASIDE = re.compile(r"\bat <root>[\w.\[\]]*?\.(node\.dom|buffer\.(?:elem_offset|strides|shape))\b")
+"""Parts of nodes that passes forget, as TVM's verifier names the place of a variable: no code runs there."""
+
+
+def _aside(message: str) -> str:
+    match = _ASIDE.search(message)
+    return "" if match is None else f", in {match[1]}"
 
 
 FOLLOWS_VALUES = frozenset({"uninitialised", "out-of-bounds"})

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import Enum, IntEnum, auto
 from typing import TypeAlias
 
+from generators.case import Tier
 from generators.passes.row import Phase
 from generators.tvm_api import IRModule
 from oracles.builds.cpu_builds import CpuBuild
@@ -129,6 +130,11 @@ class Facts:
     def of_structure(self) -> bool:
         """Whether a failure of an oracle before it says what its own would say."""
         return self.stage is Stage.STRUCTURE
+
+    def tier_of(self, tier: Tier) -> Tier:
+        """The tier of a failure at a pass of this tier. Within an official pipeline a pass is given a module that is
+        the pipeline's own, so that changing it is B, until the pipeline is seen to change the user's."""
+        return max(tier, "B") if self.stage is Stage.INPUT else tier
 
     def holds_at(self, trust: Trust) -> bool:
         """Whether it judges passes of other people's tests of which this much is known."""

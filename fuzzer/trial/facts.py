@@ -64,20 +64,22 @@ class Found:
 
 
 def cause_in(oracle: str, failed: Failed, culprit: str, case: Candidate, plan: Plan, repertoire: Repertoire) -> Found:
-    """The cause of the failure that a reduced case has. `culprit`: the pass that is blamed, as findings name it."""
+    """The cause of the failure that a reduced case has. `culprit`: the pass that is blamed, as findings name it.
+
+    Raises ChildRaised where not even what the module holds can be said, which is a fault of ours."""
     looked = _Look(oracle, failed, named_in(culprit, repertoire.rows), case, plan, repertoire)
-    facts = _found(looked.facts)
+    try:
+        facts = _found(looked.facts)
+    except ChildRaised:  # TVM raises, or we do, when the passes are applied again.
+        facts = None
     if facts is None:  # What fails ends the process, or does not end.
         facts = _found(looked.of_module)
     return Found(cause_of(oracle, failed, culprit, facts), "" if facts is None else facts.logged)
 
 
 def _found(look: Callable[[], Facts]) -> Facts | None:
-    """What a child finds; None where it does not come to its end."""
-    try:
-        facts = forked(look, LIMIT_S)
-    except ChildRaised:
-        return None
+    """What a child finds; None where it does not come to its end. Raises ChildRaised."""
+    facts = forked(look, LIMIT_S)
     return None if isinstance(facts, Ended) else facts
 
 

@@ -1,8 +1,10 @@
 """Whether an official pipeline shows a failure too, which makes it tier A: asked once, of the reduced module alone.
 
 An error is shown where `tvm.compile`, or the target's own pipeline, dies at the same place of TVM's code with the same
-message, or in the same pass by a signal. Anything else is shown where the passes of an official pipeline, one by one in
-its order, fail in the same way under the same oracle. At most one build; what ends a child says no.
+message, or in the same pass by a signal. A changed input is shown where the same pass of theirs changes the module that
+the user has handed over: what goes from pass to pass is their own. Anything else is shown where the passes of an
+official pipeline, one by one in its order, fail in the same way under the same oracle. At most one build; what ends a
+child says no.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from corpus.reduce import Candidate
 from corpus.signature import normalise
 from corpus.throw_site import sites
 from fuzzer.processes.flight import Recorder
-from fuzzer.processes.lines import in_child
+from fuzzer.processes.lines import Heard, in_child
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.lost import judged_end
 from generators import tvm_api
@@ -35,7 +37,8 @@ from oracles.builds.build import CODEGEN, passes_to_come, rest_of_pipeline
 from oracles.checks import pipelines
 from oracles.evidence import AcrossProcesses, Died, Hung, OutOfMemory
 from oracles.forked import limit_memory
-from oracles.oracle import StepOracle, TraceOracle
+from oracles.ir.fingerprint import fingerprint
+from oracles.oracle import Stage, StepOracle, TraceOracle
 from oracles.table import BUILD, ORACLES
 from oracles.tvm_errors import headline, raised_from
 from oracles.verdict import CRASH, DOES_NOT_BUILD
@@ -62,9 +65,11 @@ def official_entry(failure: Failure, case: Candidate, plan: Plan, alike: Alike) 
         return ""
     if failure.oracle == BUILD and not (case.setup or case.passes):
         return _text(row, row.pipelines[0])
+    tried = zip(row.pipelines, (tvm.compile, _default_pipeline), strict=False)
     if failure.symptom in DIES:
-        tried = zip(row.pipelines, (tvm.compile, _default_pipeline), strict=False)
         return next((_text(row, name) for name, how in tried if _dies_alike(failure, case.module, plan, how)), "")
+    if failure.oracle in ORACLES and ORACLES[failure.oracle].stage is Stage.INPUT:
+        return next((_text(row, name) for name, how in tried if _changes_given(failure, case.module, plan, how)), "")
     if failure.oracle == BUILD and alike(replace(case, setup=(), passes=())):
         return _text(row, row.pipelines[0])
     return next((_text(row, name) for name in row.pipelines if any(map(alike, _in_order(failure, case, name)))), "")
@@ -113,16 +118,30 @@ class Threw(Struct, frozen=True, tag="threw"):
 
 OFFICIAL = frozenset(name for names in (*PIPELINES.values(), TIR_PIPELINE) for name in names)
 """The rows of the pass table that stand in official pipelines."""
-_RUNS_AS = frozenset(PASSES[name].foreign.name or name for name in OFFICIAL)
-"""What these passes are called where TVM runs them."""
+
+
+def _runs_as(name: str) -> str:
+    """What a pass is called where TVM runs it."""
+    return (PASSES[name].foreign.name if name in PASSES else "") or name
+
+
+_RUNS_AS = frozenset(map(_runs_as, OFFICIAL))
+
+
+class Changed(Struct, frozen=True, tag="changed"):
+    """The module that a call was given is another after this official pass, as TVM calls it."""
+
+    after: str
 
 
 @tvm.ir.instrument.pass_instrument
 class _Announcer:
-    """Announces the official pass that runs, and code generation while none does."""
+    """Announces the official pass that runs, and code generation while none does. after: is told of each official pass
+    that has run, parts of others apart."""
 
-    def __init__(self, announce: Announce) -> None:
+    def __init__(self, announce: Announce, after: Callable[[str], None] = lambda name: None) -> None:
         self._announce = announce
+        self._after = after
         self._running: list[str] = []
 
     def run_before_pass(self, module: IRModule, info: Node) -> None:
@@ -134,6 +153,8 @@ class _Announcer:
         if self._running and self._running[-1] == str(info.name):
             self._running.pop()
             self._announce(Applying(self._running[-1]) if self._running else Building(BUILD, CODEGEN))
+            if not self._running:
+                self._after(str(info.name))
 
 
 def _default_pipeline(module: IRModule, target: Target) -> None:
@@ -142,14 +163,41 @@ def _default_pipeline(module: IRModule, target: Target) -> None:
         relax.get_default_pipeline(target)(module)
 
 
-def _dies_alike(failure: Failure, module: IRModule, plan: Plan, call: Callable[[IRModule, Target], object]) -> bool:
+Call: TypeAlias = Callable[[IRModule, Target], object]
+"""What compiles a module for a target, or is the first half of that."""
+
+
+def _dies_alike(failure: Failure, module: IRModule, plan: Plan, call: Call) -> bool:
     """Whether the call on the module, in a child, dies as the failure says."""
+    heard = _heard(failure, module, plan, call)
+    if heard.ended is None:
+        return any(isinstance(said, Threw) and _thrown_alike(failure, said) for said in heard.messages)
+    end = judged_end(failure.index, heard.activity, heard.ended, deadline_s=plan.deadline_s)
+    if not (isinstance(end, Failure) and isinstance(end.evidence, Died)):
+        return False
+    return (end.culprit, end.evidence) == (failure.culprit, failure.evidence)
+
+
+def _changes_given(failure: Failure, module: IRModule, plan: Plan, call: Call) -> bool:
+    """Whether the culprit is what first changes the module that the call is given, in a child."""
+    changed = [said.after for said in _heard(failure, module, plan, call).messages if isinstance(said, Changed)]
+    return changed[:1] == [_runs_as(failure.culprit)]
+
+
+def _heard(failure: Failure, module: IRModule, plan: Plan, call: Call) -> Heard[Threw | Changed]:
+    """What is heard of a child in which the call is made for the module."""
     recorder = Recorder.create(Path(plan.scratch) / f"official-{os.getpid()}")
     recorder.write(failure.index, Building(BUILD, CODEGEN))
 
     def compiled(say: Callable[[Struct], None]) -> None:
         limit_memory(plan.memory_bytes)
-        instrument = _Announcer(lambda activity: recorder.write(failure.index, activity))
+        given = fingerprint(module)
+
+        def look(name: str) -> None:
+            if fingerprint(module) != given:
+                say(Changed(name))
+
+        instrument = _Announcer(lambda activity: recorder.write(failure.index, activity), look)
         target: Target = eval(TARGETS[plan.target].source, dict(tvm_api.PASS_NAMES))
         try:
             with tvm.transform.PassContext(instruments=[instrument]):
@@ -158,13 +206,7 @@ def _dies_alike(failure: Failure, module: IRModule, plan: Plan, call: Callable[[
             raised = raised_from(error)
             say(Threw(raised.kind, raised.message, raised.traceback))
 
-    heard = in_child(compiled, Threw, recorder, plan.deadline_s)
-    if heard.ended is None:
-        return any(_thrown_alike(failure, threw) for threw in heard.messages)
-    end = judged_end(failure.index, heard.activity, heard.ended, deadline_s=plan.deadline_s)
-    if not (isinstance(end, Failure) and isinstance(end.evidence, Died)):
-        return False
-    return (end.culprit, end.evidence) == (failure.culprit, failure.evidence)
+    return in_child(compiled, Threw | Changed, recorder, plan.deadline_s)
 
 
 def _thrown_alike(failure: Failure, threw: Threw) -> bool:

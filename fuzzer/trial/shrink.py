@@ -139,8 +139,9 @@ def _tier(plan: Plan, repertoire: Repertoire, failure: Failure, case: Candidate)
     """The tier of a failure, or that of the passes which are left, where that is better: without any, its own."""
     if not case.passes:
         return failure.tier
-    left = (*case.setup, *case.passes)
-    return min(failure.tier, tier_in_order(left, repertoire.rows, TARGETS[plan.target].pipelines, Phase(plan.phase)))
+    left, row = (*case.setup, *case.passes), ORACLES.get(failure.oracle)
+    tier = tier_in_order(left, repertoire.rows, TARGETS[plan.target].pipelines, Phase(plan.phase))
+    return min(failure.tier, tier if row is None else row.tier_of(tier))
 
 
 @dataclass(frozen=True, slots=True)

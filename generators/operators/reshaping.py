@@ -268,10 +268,12 @@ def _draw_layout_transform(s: Scope) -> Drawn:
 
 
 def _layout_transform(x: Array, index_map: Node, pad_value: float | None) -> Array:
-    """`index_map` is the attribute itself (tirx.IndexMap), evaluated for all elements at once."""
+    """`index_map` is the attribute itself (tirx.IndexMap), evaluated for all elements at once. Where there are none, it
+    alone says the shape: ConvertLayout puts this on parts of a split, which may be empty."""
     where = dict(zip(index_map.initial_indices, np.indices(x.shape), strict=True))
     target = tuple(np.broadcast_to(evaluate(e, where), x.shape) for e in index_map.final_indices)
-    result = np.full([int(t.max()) + 1 for t in target], 0 if pad_value is None else pad_value, x.dtype)
+    reached = [int(t.max()) + 1 for t in target] if x.size else [int(n) for n in index_map.map_shape(list(x.shape))]
+    result = np.full(reached, 0 if pad_value is None else pad_value, x.dtype)
     result[target] = x
     return result
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Step
-from oracles.verdict import PASSED, Failed, Verdict
+from oracles.verdict import INPUT_CHANGED, PASSED, Failed, Verdict
 
 
 def judge(step: Step, bench: Bench) -> Verdict:
@@ -16,7 +16,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if step.input_kept:
         return PASSED
     how = "and gave it back as its result" if step.returned_input else "and gave back another module"
-    return Failed("input changed", f"the pass changed the module it was given, {how}", str(step.before))
+    return Failed(INPUT_CHANGED, f"the pass changed the module it was given, {how}", str(step.before))
 
 
 ORACLE = StepOracle(

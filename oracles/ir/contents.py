@@ -50,11 +50,11 @@ def inferred_kind(function: str) -> str:
 
 
 def odd_floats(module: IRModule) -> tuple[str, ...]:
-    """The dtypes of floats other than float32 of the tensors and buffers of a module; sorted."""
+    """The dtypes of floats other than float32 of the tensors of a module and of parameters of PrimFuncs; sorted."""
     tensors = [T.type_of(var) for _, function in relax_functions(module) for var in _variables(function)]
     dtypes = {T.dtype_name(ty) or "" for ty in tensors if isinstance(ty, T.TensorType)}
-    buffers = [buffer for _, function in prim_funcs(module) for buffer in function.buffer_map.values()]
-    dtypes |= {str(buffer.dtype) for buffer in buffers}
+    given = [T.type_of(param) for _, function in prim_funcs(module) for param in function.params]
+    dtypes |= {str(ty.dtype) for ty in given if hasattr(ty, "dtype")}
     return tuple(sorted(dtype for dtype in dtypes if dtype != "float32" and is_float(dtype)))
 
 

@@ -15,7 +15,8 @@ from oracles.ir.walk import nodes_of, prim_funcs
 
 def declares_what_it_does(module: IRModule) -> bool:
     """Whether every sblock of the module's PrimFuncs writes the buffers that it declares and no others, reads those
-    that it declares, and is run for every value of its axes that are bound to a loop or to a number."""
+    that it declares, touches no fixed element in the place of one that it declares by an axis, and is run for every
+    value of its axes that are bound to a loop or to a number."""
     return all(_honest(prim_func) for _, prim_func in prim_funcs(module))
 
 
@@ -51,7 +52,28 @@ def _declared(block: Node) -> bool:
     seen = stored | {matched.get(buffer, buffer) for buffer in loads}
     reads = {region.source for region in block.reads}
     writes = {region.source for region in block.writes}
-    return bool(stored) and stored == writes and reads <= seen
+    return bool(stored) and stored == writes and reads <= seen and _in_place(block)
+
+
+def _in_place(block: Node) -> bool:
+    """Whether no access of a block has a number as index of a dimension, where each region of that buffer is a point
+    that one of the block's axes names, and the axis has more values than one."""
+    extents = {axis.var: axis.dom.extent for axis in block.iter_vars}
+    several = {var for var, extent in extents.items() if not (isinstance(extent, tirx.IntImm) and extent.value == 1)}
+    named: dict[tuple[Node, int], bool] = {}
+    for region in (*block.reads, *block.writes):
+        for dim, reach in enumerate(region.region):
+            at = (region.source, dim)
+            point = isinstance(reach.extent, tirx.IntImm) and reach.extent.value == 1
+            named[at] = named.get(at, True) and point and isinstance(reach.min, Var) and reach.min in several
+    stores = [(each.buffer, each.indices) for part in _parts(block) for each in nodes_of(part, tirx.BufferStore)]
+    loads = [(each.source, each.indices) for part in _parts(block) for each in nodes_of(part, T.TensorLoad)]
+    return not any(
+        named.get((buffer, dim), False)
+        for buffer, indices in (*stores, *loads)
+        for dim, index in enumerate(indices)
+        if isinstance(index, tirx.IntImm)
+    )
 
 
 def _parts(block: Node) -> list[Stmt]:

@@ -24,6 +24,7 @@ from oracles.verdict import (
     DOES_NOT_BUILD,
     DOES_NOT_RUN,
     HANG,
+    INPUT_CHANGED,
     WRONG_RESULT,
     Failed,
     wrong_call,
@@ -105,6 +106,37 @@ def test_a_library_called_for_one_operator_counts_with_that_code() -> None:
         for x in ("index_put", "searchsorted")
     ]
     assert thrown(for_two[0], "LegalizeOps") != thrown(for_two[1], "LegalizeOps")
+
+
+def test_a_difference_below_zero_is_one_bug_whoever_forms_it_and_a_division_is_its_callers() -> None:
+    def folds(op: str, before: str = "") -> str:
+        function = f"tvm::prim::detail::TryConstFold(tvm::PrimExpr, tvm::PrimExpr) [with Op = tvm::prim::{op}]"
+        return raised("/project/src/ir/prim/const_fold.h", function, CHECK, before=before)
+
+    topi = frame("/a/site-packages/tvm/topi/index_put.py", "gen_ir")
+    assert thrown(folds("Sub"), "StmtSimplify") == thrown(folds("Sub"), "FlattenBuffer")
+    assert thrown(folds("Sub"), "StmtSimplify") == thrown(folds("Sub", topi), "LegalizeOps")
+    assert thrown(folds("Div"), "StmtSimplify") != thrown(folds("Div"), "FlattenBuffer")
+    assert thrown(folds("Div"), "StmtSimplify") != thrown(folds("Sub"), "StmtSimplify")
+
+
+def test_an_undefined_variable_is_told_by_the_part_of_a_node_that_a_pass_forgets() -> None:
+    def undefined(place: str) -> str:
+        text = f"PrimFunc main: InternalError: ValueError: Invalid use of undefined variable n at <root>.body.{place}."
+        return str(cause_of("well_formed", Failed("ill-formed", text), "SplitHostDevice", Facts()))
+
+    extent, offset = undefined("seq[3].node.dom.extent.a.a"), undefined("seq[0].buffer.elem_offset")
+    assert len({extent, offset, undefined("seq[1].value")}) == 3
+    assert extent == undefined("node.dom.extent") and offset == undefined("body.buffer.elem_offset.a")
+    assert undefined("seq[1].value") == undefined("seq[2].value.args[0].b")
+
+
+def test_a_changed_input_says_nothing_of_another_failure() -> None:
+    facts = Facts(changes_input=True, rewrite=Rewrite(("a",), ("b",)))
+    changed = str(cause_of("input_unchanged", Failed(INPUT_CHANGED, "x"), "SplitHostDevice", facts))
+    assert changed == "SplitHostDevice: changes the module that it is given"
+    for other in (Failed(WRONG_RESULT, "value: x"), Failed("ill-formed", "undefined variable")):
+        assert str(cause_of("numeric", other, "SplitHostDevice", facts)) != changed
 
 
 def test_calls_that_cannot_be_typed_are_one_cause_of_their_pass_for_each_operator() -> None:

@@ -99,6 +99,14 @@ def test_layout_transform_pads_what_the_map_does_not_reach() -> None:
     assert result.tolist() == [[[0, 1, 2, 3], [5, 6, 7, 8]], [[4, 9, 9, 9], [9, 9, 9, 9]]]
 
 
+@pytest.mark.parametrize(("shape", "to"), [((0, 5), (2, 0, 4)), ((2, 0), (0, 2, 4))])
+def test_layout_transform_of_no_elements(shape: tuple[int, ...], to: tuple[int, ...]) -> None:
+    i, j = (tirx.Var(name, "int64") for name in "ij")
+    moved = tirx.IndexMap([i, j], [j // 4, i, j % 4], None)
+    result = meaning("layout_transform", np.zeros(shape), index_map=moved, pad_value=None)
+    assert (result.shape, result.size) == (to, 0)
+
+
 @pytest.mark.parametrize(("where", "axis"), [(2, 0), (3, -1), ((1, 3), 2), ((1,), -2), ((0, 2), 1), ((2, 9), 1)])
 def test_concat_undoes_split(where: Any, axis: int) -> None:
     parts = meaning("split", X, indices_or_sections=where, axis=axis)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oracles.ir.contents import ELEMENTWISE, contents, inferred_kind, operator_kind, traits_of
+from oracles.ir.contents import ELEMENTWISE, contents, inferred_kind, odd_floats, operator_kind, traits_of
 from tests.oracles.oracle_bench import module_of
 
 RELAX = """
@@ -77,3 +77,26 @@ def test_a_function_that_infers_types_names_an_operator(function: str, kind: str
 def test_the_kind_of_an_operator_is_its_name_without_a_prefix() -> None:
     assert operator_kind("relax.nn.conv2d") == operator_kind("nn.conv2d") == "nn.conv2d"
     assert operator_kind("relax.add") == operator_kind("exp") == ELEMENTWISE
+
+
+NARROW = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def prim(a: T.handle, B: T.Buffer((4,), "{given}"), C: T.Buffer((4,), "{made}"), k: T.int32):
+        A = T.match_buffer(a, (4,), "float32")
+        for i in range(4):
+            C[i] = T.Cast("{made}", A[i])
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "made", "odd"),
+    [("int8", "float32", ()), ("float16", "float32", ("float16",)), ("float64", "bfloat16", ("bfloat16", "float64"))],
+)
+def test_floats_of_prim_funcs(given: str, made: str, odd: tuple[str, ...]) -> None:
+    assert odd_floats(module_of(NARROW.format(given=given, made=made))) == odd
+
+
+def test_floats_of_relax() -> None:
+    assert odd_floats(module_of(RELAX.format(first='R.astype(x, "float16")', second="x"))) == ("float16",)

@@ -45,6 +45,11 @@ def module(text: str) -> Any:
         ("A[v, w]", "B[v, w]", "B[v, w] = T.float32(1)", False),
         ("A[v, w]", "B[v, w]", "T.evaluate(0)", False),
         ("A[v, w]", "", "B[v, w] = A[v, w]", False),
+        ("A[v, w]", "B[v, w]", "B[v, w] = A[v, 0]", False),
+        ("A[v, w]", "B[v, w]", "B[0, w] = A[v, w]", False),
+        ("A[v, 0]", "B[v, w]", "B[v, w] = A[v, 0]", True),
+        ("A[v, 0:4]", "B[v, w]", "B[v, w] = A[v, 0]", True),
+        ("A[v, w], A[v, 0]", "B[v, w]", "B[v, w] = A[v, w] + A[v, 0]", True),
     ],
 )
 def test_declared_buffers_are_those_of_the_body(reads: str, writes: str, body: str, honest: bool) -> None:

@@ -26,11 +26,13 @@ from fuzzer.trial.official import official_entry
 from fuzzer.trial.rejudge import Rejudge
 from fuzzer.trial.repertoire import repertoire_of
 from fuzzer.trial.shrink import shrink
-from generators.case import ModuleText, PassCall
+from generators.case import Case, ModuleText, PassCall
+from generators.passes.official import calls_of
 from generators.passes.row import Phase
 from generators.passes.table import default_call
+from generators.targets import TARGETS
 from oracles.builds.build import CODEGEN
-from oracles.checks import pipelines, survives
+from oracles.checks import input_unchanged, pipelines, survives
 from oracles.evidence import AcrossProcesses, Evidence, Hung, OutOfMemory
 from oracles.table import BUILD
 from oracles.verdict import CRASH, WRONG_RESULT
@@ -195,6 +197,60 @@ def test_a_local_function_needs_more_than_an_official_pipeline(tmp_path: Path) -
     for text, shown in ((LOCAL_FUNCTION, ""), (WEIGHT_OF_UNKNOWN_SHAPE, COMPILE)):
         case = Candidate(live_module(ModuleText(text)), (), (), ())
         assert official_entry(failure, case, plan_at(tmp_path), lambda _: False) == shown
+
+
+# --- a changed input ------------------------------------------------------------------------------------
+
+RELU = """\
+# from tvm.script import ir as I
+# from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4,), dtype="float32")) -> R.Tensor((4,), dtype="float32"):
+        a: R.Tensor((4,), dtype="float32") = R.nn.relu(x)
+        return a
+"""
+CUDA = f"tvm.compile(Module, target={TARGETS['cuda'].source})"
+
+
+SCHEDULES = "ApplyDefaultSchedule"
+"""Updates the module that it is given, as the pipeline of CUDA has it."""
+
+
+def scheduled(plan: Plan) -> Candidate:
+    calls = calls_of(TARGETS[plan.target].pipelines[0])
+    end = [call.name for call in calls].index(SCHEDULES) + 1
+    return Candidate(live_module(ModuleText(RELU)), (), calls[:end], ())
+
+
+def test_a_module_that_a_pipeline_has_made_is_not_the_users(tmp_path: Path) -> None:
+    plan = replace(plan_at(tmp_path), targets=("cuda",))
+    case = scheduled(plan)
+    failure, rejudge = failing(case, plan, input_unchanged.ORACLE.name)
+    assert (failure.culprit, failure.tier) == (SCHEDULES, "B")
+    assert official_entry(failure, case, plan, rejudge.interesting) == ""
+    like = Case(ModuleText(RELU), case.passes, target="cuda")
+    found = shrink(plan, repertoire_of(plan), failure, case, like, 60.0)
+    assert found is not None and (found.tier, found.official) == ("B", "")
+
+
+@pytest.mark.parametrize(("culprit", "shown"), [(SCHEDULES, CUDA), ("FuseOps", "")])
+def test_a_changed_module_of_the_user_is_of_the_pipeline(
+    culprit: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = replace(plan_at(tmp_path), targets=("cuda",))
+    case = scheduled(plan)
+    failure, _ = failing(case, plan, input_unchanged.ORACLE.name)
+
+    def compiles(module: tvm.IRModule, **_: object) -> None:
+        with tvm.target.Target("cuda"):
+            tvm.s_tir.dlight.ApplyDefaultSchedule(tvm.s_tir.dlight.gpu.Fallback())(module)
+
+    changed = Candidate(relax.transform.LegalizeOps()(case.module), (), case.passes, ())
+    monkeypatch.setattr(tvm, "compile", lambda module, _target: compiles(module))
+    assert official_entry(replace(failure, culprit=culprit), changed, plan, never) == shown
 
 
 # --- through the reduction ------------------------------------------------------------------------------

@@ -1,0 +1,26 @@
+"""[Relax] ConvertLayout changes its own result when it is applied again: second application raises InternalError:...
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import os, sys
+status = [2]
+sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+from tvm import relax
+from tvm.script import ir as I, relax as R
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1, 2, 2, 1), dtype="float32"), y: R.Tensor((2, 2, 2, 2), dtype="float32")) -> R.Tensor((1, 2, 1, 0), dtype="float32"):
+        with R.dataflow():
+            a: R.Tensor((1, 2, 1, 0), dtype="float32") = R.nn.conv2d(x, y, strides=[1, 1], padding=[0, 0, 0, 0], dilation=[1, 1], groups=1, data_layout="NCHW", kernel_layout="OIHW", out_layout="NCHW", out_dtype=None)
+            R.output(a)
+        return a
+
+after = relax.transform.ConvertLayout({'relax.nn.conv2d': ['NCHW2c', 'OIHW2o']})(Module)
+status[0] = 1  # From here on, an exception is the bug.
+from tvm_ffi import get_first_structural_mismatch as mismatch
+
+again = relax.transform.ConvertLayout({'relax.nn.conv2d': ['NCHW2c', 'OIHW2o']})(after)
+assert not mismatch(after, again), f"the second application changes the module: {mismatch(after, again)}"
+print("the bug is gone", flush=True)

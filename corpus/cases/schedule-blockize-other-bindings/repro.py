@@ -1,0 +1,52 @@
+"""[S-TIR] Schedule[reverse_compute_at+blockize] raises InternalError: Check failed:...
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import mmap, os, signal, sys
+status = [2]
+sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+import tvm
+from tvm.script import ir as I, relax as R, tirx as T
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def prim(T16: T.Buffer((T.int64(1), T.int64(1)), "int64")):
+        # with T.sblock("root"):
+        T10 = T.sblock_alloc_buffer((T.int64(1), T.int64(1)), "int64")
+        for i11, i12 in T.grid(T.int64(1), T.int64(1)):
+            with T.sblock("reshape7"):
+                v8, v9 = T.axis.remap("SS", [i11, i12])
+                T.reads()
+                T.writes(T10[v9, v8])
+                T10[v9, v8] = T.int64(1)
+        with T.sblock("pad13"):
+            v14 = T.axis.spatial(T.int64(1), T.int64(0))
+            v15 = T.axis.spatial(T.int64(1), T.int64(0))
+            T.reads()
+            T.writes(T16[v14, v15])
+            T16[v14, v15] = T.int64(1)
+
+    @R.function
+    def main() -> R.Tensor((1, 1), dtype="int64"):
+        cls = Module
+        a = R.call_tir(cls.prim, R.tuple(), out_ty=R.Tensor((1, 1), dtype="int64"))
+        return a
+
+def show():
+    transform = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('prim'),
+        sch.reverse_compute_at(sch.get_sblock("pad13"), sch.get_loops(sch.get_sblock("reshape7"))[1], index=-2),
+        sch.blockize([sch.get_sblock("reshape7"), sch.get_sblock("pad13")]), sch.mod)[-1], opt_level=0)
+    status[0] = 1  # From here on, an exception is the bug.
+    transform(Module)
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
+sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
+leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
+signal.alarm(120)
+show()
+leave(print("the bug is gone", flush=True) or 0)

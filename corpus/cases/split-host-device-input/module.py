@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.tirx.layout import Axis
+# from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def prim(A2: T.Buffer((T.int64(1), T.int64(1)), "float8_e4m3fn"), T3: T.Buffer((T.int64(1), T.int64(1)), "float8_e4m3fn")):
+        # with T.sblock("root"):
+        for i7, i8 in T.grid(T.int64(1), T.int64(1)):
+            with T.sblock("narrow4"):
+                v5, v6 = T.axis.remap("SS", [i7, i8])
+                T.reads()
+                T.writes(T3[v5, v6])
+                T3[v5, v6] = T.float8_e4m3fn(1.0)
+
+    @R.function
+    def main(x: R.Tensor((1, 1), dtype="float8_e4m3fn")) -> R.Tensor((1, 1), dtype="float8_e4m3fn"):
+        cls = Module
+        a = R.call_tir(cls.prim, (x,), out_ty=R.Tensor((1, 1), dtype="float8_e4m3fn"))
+        return a
