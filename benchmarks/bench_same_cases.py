@@ -6,7 +6,7 @@ counted where seconds are noisy. Loading the cases is in that count: subtract th
 
     python -m benchmarks.bench_same_cases draw FILE [--seed 5] [--relax 60] [--tir 15]
     python -m benchmarks.bench_same_cases judge FILE [--kind tir] [--judged 10] [--verdicts]
-    valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null python -m benchmarks.bench_same_cases judge FILE
+    valgrind --tool=cachegrind --cache-sim=no python -m benchmarks.bench_same_cases judge FILE
 """
 
 from __future__ import annotations

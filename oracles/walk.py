@@ -83,7 +83,8 @@ def walk(
     raised, or the last pass.
 
     rows: a row for each pass. tiers: of each pass, "B" where there are none. under_test: the names of passes whose
-    failures count, None for all. trusting: see `taken`. around: entered around each application, to time it or to say what is being done.
+    failures count, None for all. trusting: see `taken`. around: entered around each application, to time it or to say
+    what is being done.
     """
     position = start
     for index, call in enumerate(calls):

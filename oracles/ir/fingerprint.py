@@ -36,9 +36,7 @@ def _composed(module: IRModule, codes: list[int]) -> int:
 FINGERPRINTS = by_module(fingerprint)
 
 
-def fingerprints_after(
-    before: IRModule, after: IRModule | None, anew: bool = True
-) -> tuple[int, int | None]:
+def fingerprints_after(before: IRModule, after: IRModule | None, anew: bool = True) -> tuple[int, int | None]:
     """The fingerprints of the input of a pass and of its result, both right after the pass; the second is None where
     there is no result, or one made of the very objects of the input: what most passes of TIR give for functions in
     which they find nothing to do.

@@ -36,9 +36,7 @@ class Agreement:
     widths: tuple[float, ...] = ()
 
 
-def compare(
-    expected: Runtime, actual: Runtime, widths: tuple[float, ...] | None = None
-) -> Difference | Agreement:
+def compare(expected: Runtime, actual: Runtime, widths: tuple[float, ...] | None = None) -> Difference | Agreement:
     """Whether `actual` is a faithful result, given the reference's `expected` with bounds.
 
     NaN compares as a class; elements with an infinite bound say nothing; where the bound is zero the

@@ -169,8 +169,8 @@ class Numbers:
         """Compares the results of `run` with the reference; `run` may raise Trap or Unsupported.
 
         Entry calls that `calling` leaves out are not compared; Unsure if it leaves out all of them. results: takes what
-        `run` gives. sharply: how to go on where worst-case bounds do not decide; without it, only these say that a result
-        is wrong.
+        `run` gives. sharply: how to go on where worst-case bounds do not decide; without it, only these say that a
+        result is wrong.
         """
         if self.starting.nothing is not None:
             return Unsure(self.starting.nothing.reason)

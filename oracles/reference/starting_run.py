@@ -82,9 +82,7 @@ class StartingRun:
     @property
     def decisive(self) -> tuple[Runtime, ...]:
         """The results with the sharper bounds wherever the worst-case ones do not decide."""
-        return tuple(
-            self._sharpened(result).value if any(result.widths) else result.value for result in self.results
-        )
+        return tuple(self._sharpened(result).value if any(result.widths) else result.value for result in self.results)
 
     def _sharpened(self, result: CallResult) -> CallResult:
         """The result with the sharper bounds; as it is where the runs for these come to no end, or would take too
