@@ -86,6 +86,7 @@ class Step:
     end: the position after it, None where it raised. changed: whether the result is another program than the input was.
     input_kept: whether the input module, after the pass, is what it was before.
     tier: "A", "B" or "C". under_test: False for setup passes and others whose failures are not findings.
+    broken: an oracle of structure has said that the result is; a trap of the reference says no more than that.
     """
 
     index: int
@@ -98,6 +99,7 @@ class Step:
     input_kept: bool
     tier: Tier = "B"
     under_test: bool = True
+    broken: bool = False
 
     @property
     def before(self) -> IRModule:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TypeAlias
 
 from fuzzer.trial.record import Record
@@ -33,5 +34,6 @@ def ask_in_order(oracles: Iterable[StepOracle], step: Step, ask: Ask, record: Re
         record.verdict(row.name, verdict, step)
         if isinstance(verdict, Failed):
             broken = broken or row.of_structure
+            step = replace(step, broken=broken)
             good = good and not row.ends_case
     return good

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fuzzer.protocol import Failure
 from fuzzer.trial.ask import ask_in_order
@@ -20,6 +20,7 @@ from generators.case import PassCall
 from generators.source import Source
 from oracles.activities import Activity, Applying, Asking, Interpreting, SettingUp, Working
 from oracles.checks import survives
+from oracles.ir.fingerprint import FINGERPRINTS
 from oracles.ir.verifier import COMPLAINTS
 from oracles.oracle import Oracle, Runs, StepOracle, TraceOracle
 from oracles.reference.numbers import Numbers
@@ -116,11 +117,17 @@ def _set_up(trial: _Trial) -> Position | None:
     """The position after the setup passes; None, counted, where they do not get that far."""
     position = Position.at(trial.experiment.module, trial.options.phase)
     setup, rows, around = trial.experiment.setup, trial.options.rows, trial.around(SettingUp)
-    for step in walk(position, setup, rows, trial.bench, under_test=(), around=around):
+    # Whether a pass of the setup changes its input in place is asked once, at the end: it is not under test.
+    for step in walk(position, setup, rows, trial.bench, under_test=(), trusting=True, around=around):
         if step.end is None or _breaks(step):
             trial.record.skip(f"setup: {step.call.name} gives nothing to go on with")
             return None
         position = step.end
+    if setup and (code := FINGERPRINTS.fresh(position.module)) != position.code:
+        if COMPLAINTS.fresh(position.module):
+            trial.record.skip("setup: a pass changes its input in place to something ill-formed")
+            return None
+        position = replace(position, code=code)
     return position
 
 

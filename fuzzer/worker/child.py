@@ -16,6 +16,7 @@ from fuzzer.trial.repertoire import Repertoire
 from fuzzer.worker.draw import draw_experiment
 from fuzzer.worker.seeds import SeedProgram
 from generators import externs
+from generators.passes.constructors import read_table
 from generators.unavailable import Unavailable
 from oracles.builds.builders import BUILDERS
 from oracles.builds.needs import builder_of, missing
@@ -32,6 +33,7 @@ def before_forking(targets: Sequence[str] = ()) -> None:
     it again (one collection of TVM's modules costs as much as judging a small case). What the targets need is looked
     for once."""
     externs.register()
+    read_table()
     for target in targets:
         missing(target)
         if (builder := builder_of(target)) is not None:

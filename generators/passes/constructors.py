@@ -111,6 +111,11 @@ def options_of(text: str) -> dict[str, Any]:
     return options
 
 
+def read_table() -> None:
+    """Reads the table's expressions now, so that processes forked from this one need not."""
+    _called()
+
+
 # --- what may be said -------------------------------------------------------------------------------------
 
 

@@ -13,6 +13,7 @@ from typing_extensions import assert_never
 
 from generators.passes.row import Meaning
 from generators.tvm_api import IRModule
+from oracles.evidence import ReferenceTrap
 from oracles.forked import Ended, forked
 from oracles.ir.difference import difference
 from oracles.ir.operators import BATCH_NORM, operator_calls
@@ -49,7 +50,8 @@ def judge(step: Step, bench: Bench) -> Verdict:
             return outcome.verdict
         case Wrong(symptom, message, call, evidence, how):
             meaning.lost = "numbers: wrong after an earlier pass"
-            shown = change_of(step, bench.guarded)
+            said_already = step.broken and isinstance(evidence, ReferenceTrap)
+            shown = "" if said_already else change_of(step, bench.guarded)
             if meaning.numbers.starting.tolerance is not None:
                 message = f"{message}; {how}"
                 how = ""

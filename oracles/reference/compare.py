@@ -36,11 +36,11 @@ class Agreement:
     widths: tuple[float, ...] = ()
 
 
-def compare(expected: Runtime, actual: Runtime) -> Difference | Agreement:
+def compare(expected: Runtime, actual: Runtime, widths: tuple[float, ...] | None = None) -> Difference | Agreement:
     """Whether `actual` is a faithful result, given the reference's `expected` with bounds.
 
     NaN compares as a class; elements with an infinite bound say nothing; where the bound is zero the
-    values must agree exactly after rounding to the dtype.
+    values must agree exactly after rounding to the dtype. widths: those of `expected`, where they are known.
     """
     wanted, given = flattened(expected), flattened(actual)
     if len(wanted) != len(given):
@@ -52,7 +52,12 @@ def compare(expected: Runtime, actual: Runtime) -> Difference | Agreement:
             return difference
         undecided += unknown
         total += count
-    return Agreement(undecided / total if total else 0.0, tuple(map(width, wanted)))
+    return Agreement(undecided / total if total else 0.0, widths_of(expected) if widths is None else widths)
+
+
+def widths_of(expected: Runtime) -> tuple[float, ...]:
+    """`width` of each output. It takes as long as a comparison."""
+    return tuple(map(width, flattened(expected)))
 
 
 def width(want: Runtime) -> float:

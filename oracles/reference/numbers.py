@@ -17,12 +17,12 @@ from generators.tvm_api import IRModule
 from oracles.evidence import ReferenceTrap
 from oracles.ir.fingerprint import FINGERPRINTS
 from oracles.reference.calling import Calling, LeftOut, Run, direct
-from oracles.reference.compare import Agreement, same_bits
+from oracles.reference.compare import Agreement, Difference, same_bits
 from oracles.reference.engine import interpreted
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.outcome import NoMeaning, Outcome, Unsure, Wrong, no_difference, undecided, without_result
 from oracles.reference.recorded_run import RecordedRun
-from oracles.reference.starting_run import CallResult, StartingRun
+from oracles.reference.starting_run import SAMPLED, CallResult, StartingRun
 from oracles.reference.values import Runtime, from_argument
 from oracles.tolerance import Tolerance
 from oracles.verdict import WRONG_RESULT
@@ -58,6 +58,15 @@ class _LastRun:
     def left(self) -> _LastRun:
         """The same, after a module whose results are not known."""
         return replace(self, gave=lambda: None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sharply:
+    """How to judge results that worst-case bounds do not decide. exactly: the same functions with operators in float64.
+    same_as_before: whether the results are those of the module before, bit for bit."""
+
+    exactly: Run
+    same_as_before: Callable[[], bool]
 
 
 class Numbers:
@@ -141,11 +150,10 @@ class Numbers:
         results: Results = {}
         run = interpreted(after.module, after.synchronised, record)
         exactly = interpreted(after.module, after.synchronised, exactly=True)
-        outcome = self.judge_run(run, after.calling, results, exactly)
+        sharply = _Sharply(exactly, lambda: _same_results(gave(), results))
+        outcome = self.judge_run(run, after.calling, results, sharply)
         if not no_difference(outcome):
             return outcome
-        if outcome is not None and _same_results(gave(), results):
-            outcome = None
         self._last = _LastRun(record, lambda: results)
         return outcome
 
@@ -156,17 +164,18 @@ class Numbers:
         return results
 
     def judge_run(
-        self, run: Run, calling: Calling = direct, results: Results | None = None, exactly: Run | None = None
+        self, run: Run, calling: Calling = direct, results: Results | None = None, sharply: _Sharply | None = None
     ) -> Outcome:
         """Compares the results of `run` with the reference; `run` may raise Trap or Unsupported.
 
         Entry calls that `calling` leaves out are not compared; Unsure if it leaves out all of them. results: takes what
-        `run` gives. exactly: the same functions with operators in float64; without it, only worst-case bounds say that
-        a result is wrong.
+        `run` gives. sharply: how to go on where worst-case bounds do not decide; without it, only these say that a
+        result is wrong.
         """
         if self.starting.nothing is not None:
             return Unsure(self.starting.nothing.reason)
         agreed: list[Agreement] = []
+        made: list[tuple[CallResult, Runtime]] = []
         left_out = ""
         for wanted in self.starting.results:
             try:
@@ -177,22 +186,36 @@ class Numbers:
                 continue
             except (Trap, Unsupported) as error:
                 return without_result(error, wanted.index)
-            found = self._judge_call(wanted, actual, calling, exactly)
-            if isinstance(found, Wrong):
-                return found
+            found = self.starting.compared(wanted, actual)
+            if isinstance(found, Difference):
+                return _wrong(wanted, found, str(self.starting.tolerance or ""))
             agreed.append(found)
+            made.append((wanted, actual))
             if results is not None:
                 results[wanted.index] = actual
+        if sharply is not None and any(any(found.widths) for found in agreed):
+            return self._judge_sharply(made, agreed, calling, sharply)
         return Unsure(left_out) if left_out and not agreed else undecided(agreed)
 
-    def _judge_call(
-        self, wanted: CallResult, actual: Runtime, calling: Calling, exactly: Run | None
-    ) -> Agreement | Wrong:
-        again = None if exactly is None else partial(_called, calling, exactly, wanted.call)
-        found, how = self.starting.compared(wanted, actual, again)
-        if isinstance(found, Agreement):
-            return found
-        return Wrong(WRONG_RESULT, f"{found.kind}: {found.sentence}", wanted.index, found.evidence, how)
+    def _judge_sharply(
+        self, made: list[tuple[CallResult, Runtime]], agreed: list[Agreement], calling: Calling, sharply: _Sharply
+    ) -> Outcome:
+        """What is said of results that worst-case bounds do not decide. First the cheap question."""
+        outcome = undecided(agreed)
+        if no_difference(outcome) and sharply.same_as_before():
+            return None
+        sharper: list[Agreement] = []
+        for (wanted, actual), found in zip(made, agreed, strict=True):
+            again = partial(_called, calling, sharply.exactly, wanted.call)
+            said = self.starting.compared_sharply(wanted, actual, found, again)
+            if isinstance(said, Difference):
+                return _wrong(wanted, said, SAMPLED)
+            sharper.append(said)
+        return undecided(sharper)
+
+
+def _wrong(wanted: CallResult, found: Difference, how: str) -> Wrong:
+    return Wrong(WRONG_RESULT, f"{found.kind}: {found.sentence}", wanted.index, found.evidence, how)
 
 
 def _called(calling: Calling, exactly: Run, call: EntryCall) -> Runtime | None:

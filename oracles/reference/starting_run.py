@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from generators.case import EntryCall
 from generators.tvm_api import IRModule
-from oracles.reference.compare import Agreement, Difference, compare, doubted, width, within
+from oracles.reference.compare import Agreement, Difference, compare, doubted, widths_of, within
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.noise import Noise
 from oracles.reference.outcome import NoMeaning, no_meaning
-from oracles.reference.values import Runtime, flattened
+from oracles.reference.values import Runtime
 from oracles.tolerance import Tolerance
 
 SAMPLED_S = 5.0
@@ -28,13 +28,14 @@ SAMPLED = "bound by runs with random rounding, as the worst case is wider than t
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What one entry call gives, with worst-case bounds. index: its place among the entry calls of the case. took_s:
-    CPU seconds."""
+    """What one entry call gives, with bounds. index: its place among the entry calls of the case. took_s: CPU seconds.
+    widths: of the bounds, by output; every later module is compared with the same."""
 
     index: int
     call: EntryCall
     value: Runtime
     took_s: float
+    widths: tuple[float, ...]
 
 
 class StartingRun:
@@ -54,7 +55,7 @@ class StartingRun:
         self.nothing: NoMeaning | None = None
         self.left_out: list[str] = []
         self.results = self._evaluated(calls)
-        self._sharp: dict[int, Runtime] = {}
+        self._sharp: dict[int, CallResult] = {}
 
     def _evaluated(self, calls: Sequence[EntryCall]) -> tuple[CallResult, ...]:
         results: list[CallResult] = []
@@ -62,7 +63,8 @@ class StartingRun:
             begun = time.thread_time()
             value = self._value(call)
             if not isinstance(value, NoMeaning):
-                results.append(CallResult(index, call, value, time.thread_time() - begun))
+                took_s = time.thread_time() - begun
+                results.append(CallResult(index, call, value, took_s, widths_of(value)))
             elif index == 0:
                 self.nothing = value
                 return ()
@@ -80,43 +82,42 @@ class StartingRun:
     @property
     def decisive(self) -> tuple[Runtime, ...]:
         """The results with the sharper bounds wherever the worst-case ones do not decide."""
-        return tuple(
-            self._sharpened(result) if any(map(width, flattened(result.value))) else result.value
-            for result in self.results
-        )
+        return tuple(self._sharpened(result).value if any(result.widths) else result.value for result in self.results)
 
-    def _sharpened(self, result: CallResult) -> Runtime:
+    def _sharpened(self, result: CallResult) -> CallResult:
         """The result with the sharper bounds; as it is where the runs for these come to no end, or would take too
         long."""
         if self.tolerance is not None or result.took_s > SAMPLED_S:
-            return result.value
+            return result
         if result.index not in self._sharp:
             machine = Interpreter(self.module, bounded=True, floor=self.floor, noise=Noise())
             try:
-                self._sharp[result.index] = machine.run(result.call)
+                value = machine.run(result.call)
+                self._sharp[result.index] = replace(result, value=value, widths=widths_of(value))
             except (Trap, Unsupported):
-                self._sharp[result.index] = result.value
+                self._sharp[result.index] = result
         return self._sharp[result.index]
 
-    def compared(
-        self, result: CallResult, actual: Runtime, again: Callable[[], Runtime | None] | None
-    ) -> tuple[Difference | Agreement, str]:
-        """The comparison by the worst-case bounds; where these do not decide, by the sharper ones, which is said.
+    def compared(self, result: CallResult, actual: Runtime) -> Difference | Agreement:
+        """The comparison by the worst-case bounds, or the user's."""
+        return compare(result.value, actual, result.widths)
+
+    def compared_sharply(
+        self, result: CallResult, actual: Runtime, found: Agreement, again: Callable[[], Runtime | None]
+    ) -> Difference | Agreement:
+        """The comparison by the sharper bounds, where the worst-case ones `found` an agreement that does not decide.
 
         again: the actual result in float64, None where it has none. Rounding may be biased, as in a long sum of equal
         terms, where the sharper bounds take it for random: so a difference by these alone counts only where the result
         in float64 differs as well.
         """
-        found = compare(result.value, actual)
-        if self.tolerance is not None:
-            return found, str(self.tolerance)
-        if isinstance(found, Difference) or not any(found.widths) or again is None:
-            return found, ""
+        if self.tolerance is not None or not any(found.widths):
+            return found
         sharp = self._sharpened(result)
-        sharper = compare(sharp, actual)
+        sharper = compare(sharp.value, actual, sharp.widths)
         if isinstance(sharper, Agreement):
-            return sharper, ""
+            return sharper
         if (exact := again()) is None:
-            return found, ""
-        confirmed = compare(doubted(sharp, exact), exact)
-        return (sharper, SAMPLED) if isinstance(confirmed, Difference) else (confirmed, "")
+            return found
+        confirmed = compare(doubted(sharp.value, exact), exact)
+        return sharper if isinstance(confirmed, Difference) else confirmed

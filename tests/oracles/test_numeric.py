@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from generators.passes.row import Meaning, PassRow
 from generators.source import SeededSource
 from oracles.checks import numeric
 from oracles.checks.numeric import judge
+from oracles.evidence import ReferenceTrap
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Wrong
 from oracles.trace import MeaningState
@@ -169,3 +171,21 @@ def test_constant_that_is_overwritten_in_place_is_seen_by_the_second_call() -> N
     assert Numbers(own, [call]).judge_module(shared) is None
     wrong = Numbers(own, [call, call]).judge_module(shared)
     assert isinstance(wrong, Wrong) and wrong.call == 1
+
+
+def test_the_change_is_printed_but_for_a_trap_in_a_result_that_is_broken_anyway(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is printed in a child: a fork for a verdict that `fuzzer.trial.ask` leaves out."""
+    printed: list[str] = []
+    monkeypatch.setattr(numeric, "change_of", lambda step, guarded: printed.append(step.call.name) or "shown")
+    before, after = program("r = R.add(x, y)"), program("r = R.subtract(x, y)")
+    traps = Wrong("reference trap: planted", "planted", 0, ReferenceTrap("planted"), "")
+    for found, broken, shown in ((traps, False, "shown"), (traps, True, ""), (None, True, "shown")):
+        meaning = MeaningState(Numbers(before, [EntryCall("main", (X, Y, Z))]))
+        if found is not None:
+            monkeypatch.setattr(meaning.numbers, "judge_module", lambda *_, found=found: found)
+        step = step_between(PassCall("Planted", "Planted"), row_of("Planted"), before, after)
+        verdict = judge(replace(step, broken=broken), Workbench(SeededSource(0), meaning))
+        assert isinstance(verdict, Failed) and verdict.difference == shown
+    assert len(printed) == 2

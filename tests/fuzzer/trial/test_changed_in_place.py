@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 import tvm
+from tvm import relax
 
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.judge import Judged, judge
@@ -15,6 +17,7 @@ from generators import tvm_api
 from generators.case import EntryCall, PassCall
 from generators.passes.table import PASSES
 from generators.source import SeededSource
+from tests.oracles.oracle_bench import poke_type
 
 SCRIPT = """
 @I.ir_module
@@ -127,3 +130,44 @@ def test_what_an_oracle_changes_in_place_is_not_blamed_on_the_next_pass() -> Non
     )
     judged = judge(experiment_of(IN_PLACE, PassCall("Later", INNOCENT.source)), options, SeededSource(0))
     assert ("input_unchanged", "Later") not in [(failure.oracle, failure.culprit) for failure in judged.failures]
+
+
+def poking(ty: Any) -> Any:
+    """A pass that gives a variable this type, deep in a function that stays the same object."""
+
+    @tvm.transform.module_pass(opt_level=0, name="InPlace")
+    def run(module: Any, context: Any) -> Any:
+        poke_type(module, ty)
+        return module
+
+    return run
+
+
+VAGUE, WRONG = relax.TensorType(dtype="float32", ndim=1), relax.TensorType((3,), "float32")
+
+
+def of_setup(pass_: Any, *oracles: str) -> Judged:
+    options = options_for(*oracles)
+    options = replace(options, names={**options.names, "in_place": pass_})
+    return judge(replace(experiment_of(INNOCENT), setup=(IN_PLACE,)), options, SeededSource(0))
+
+
+@pytest.mark.parametrize("pass_", [in_place, poking(VAGUE)], ids=["another function", "another type"])
+def test_what_the_setup_changes_in_place_is_not_blamed_on_the_first_pass(pass_: Any) -> None:
+    """Passes of the setup are not asked whether they keep their input: the module is looked at when they are done."""
+    judged = of_setup(pass_, "input_unchanged")
+    assert judged.counts.passes["RemovePurityChecking"]["applied"] == 1
+    assert not judged.failures
+
+
+def test_numbers_that_the_setup_changes_in_place_are_nobodys_fault() -> None:
+    judged = of_setup(in_place, "numeric")
+    assert not judged.failures
+    assert judged.counts.skipped["numbers: wrong before the passes under test"] == 1
+
+
+def test_what_the_setup_makes_ill_formed_in_place_is_blamed_on_nobody() -> None:
+    judged = of_setup(poking(WRONG), "input_unchanged", "well_formed", "type_soundness")
+    assert not judged.failures
+    assert not judged.counts.passes
+    assert judged.counts.skipped["setup: a pass changes its input in place to something ill-formed"] == 1
