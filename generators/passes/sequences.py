@@ -187,7 +187,8 @@ def _first_row(source: Source, pool: tuple[PassRow, ...]) -> PassRow:
 
 def _draw_single(source: Source, ground: _Ground, length: int) -> _Walk:
     row = _first_row(source, ground.pool)
-    phase = source.pick(sorted(row.place.phases))
+    firing = row.fires.phases and source.flip(KNOBS.sequences.firing_phase)
+    phase = source.pick(sorted(row.fires.phases if firing else row.place.phases))
     of_loops = row.place.of_any_loops and phase in (Phase.LOOPS, Phase.FLAT)
     bare = of_loops and source.flip(KNOBS.sequences.bare)
     walk = ground.walk(phase, bare=bare, without=row.place.setup_without)
