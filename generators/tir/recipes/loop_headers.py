@@ -69,6 +69,6 @@ def _changed(site: Site, tensor: DraftTensor) -> Stmt:
 
 
 RECIPES = (
-    PrimRecipe("moved_loops", draw_moved_loops),
-    PrimRecipe("jumping_loops", draw_jumping_loops),
+    PrimRecipe("moved_loops", draw_moved_loops, host=True),
+    PrimRecipe("jumping_loops", draw_jumping_loops, host=True),
 )
