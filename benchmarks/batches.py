@@ -16,15 +16,14 @@ from benchmarks.children import Say, in_child
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Lines, line_of
 from fuzzer.processes.pool import BATCH
-from fuzzer.protocol import Failure, Plan
-from fuzzer.protocol import Judged as CaseJudged
+from fuzzer.protocol import Failure, Judged, Plan
 from fuzzer.trial.repertoire import Repertoire, repertoire_of
 from fuzzer.worker.child import before_forking, judge_case
 from reports.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedBatch:
     """What was counted; cpu_s: of the children; crashed: cases that ended their child and are not in the tally;
     failures: failed verdicts."""
 
@@ -34,7 +33,7 @@ class Judged:
     failures: tuple[Failure, ...] = ()
 
 
-def judge_indices(plan: Plan, indices: Sequence[int], without: Sequence[str] = ()) -> Judged:
+def judge_indices(plan: Plan, indices: Sequence[int], without: Sequence[str] = ()) -> JudgedBatch:
     """The tally of these cases of the plan's campaign, as if the passes named in `without` were in no table.
 
     Imports TVM into this process.
@@ -48,14 +47,14 @@ def judge_indices(plan: Plan, indices: Sequence[int], without: Sequence[str] = (
         batch = indices[done : done + BATCH]
         child = in_child(partial(_judge, plan, repertoire, batch))
         cpu_s += child.cpu_s
-        said = tuple(Lines[CaseJudged](CaseJudged).take("".join(f"{line}\n" for line in child.lines).encode()))
+        said = tuple(Lines[Judged](Judged).take("".join(f"{line}\n" for line in child.lines).encode()))
         for answer in said:
             tally.add(answer.counts)
             failures += answer.failures
         done += len(said)
         if len(said) < len(batch):  # The next one ended the child.
             done, crashed = done + 1, crashed + 1
-    return Judged(tally, cpu_s, crashed, tuple(failures))
+    return JudgedBatch(tally, cpu_s, crashed, tuple(failures))
 
 
 def _judge(plan: Plan, repertoire: Repertoire, batch: Sequence[int], say: Say) -> None:

@@ -26,7 +26,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import tvm
 from tvm import relax
 
-from benchmarks.batches import Judged, judge_indices
+from benchmarks.batches import JudgedBatch, judge_indices
 from benchmarks.children import Say, in_child
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import repertoire_of
@@ -52,13 +52,13 @@ CHEAP = tuple(name for name, row in ORACLES.items() if row.builders is None)
 RELAX = tuple(kind for kind, _ in KINDS if kind not in ("tir_pipeline", "schedule"))
 
 
-def measure(seed: int, cases: int, build_share: float, kinds: tuple[str, ...]) -> Judged:
+def measure(seed: int, cases: int, build_share: float, kinds: tuple[str, ...]) -> JudgedBatch:
     """The cases 0 to `cases` of the campaign with this seed; without a build_share, under the cheap oracles alone."""
     plan = Plan(seed=seed, build_share=build_share, oracles=() if build_share else CHEAP, kinds=kinds)
     return judge_indices(plan, range(cases), TIR_PASSES if kinds == RELAX else ())
 
 
-def throughput_row(name: str, judged: Judged) -> str:
+def throughput_row(name: str, judged: JudgedBatch) -> str:
     """One row of the table: cases, rate, and milliseconds of CPU per case by phase."""
     cases = judged.tally.cases
     spent = "".join(f"{judged.tally.phases.get(phase, 0.0) / max(1, cases) * 1e3:11.1f}" for phase in PHASES)

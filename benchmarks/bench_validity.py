@@ -16,7 +16,7 @@ import os
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from benchmarks.batches import Judged, judge_indices
+from benchmarks.batches import JudgedBatch, judge_indices
 from fuzzer.protocol import Plan
 from generators.passes.table import PASSES
 
@@ -24,7 +24,7 @@ GOAL = 0.2
 """The share of applications in which a pass ought to change the program."""
 
 
-def shares(judged: Judged) -> list[str]:
+def shares(judged: JudgedBatch) -> list[str]:
     """Invalid cases and cases with a verdict on their numbers, as lines."""
     tally = judged.tally
     generated, cases = max(1, tally.generated), max(1, tally.cases)
@@ -37,7 +37,7 @@ def shares(judged: Judged) -> list[str]:
     ]
 
 
-def fire_rates(judged: Judged, least: int) -> list[str]:
+def fire_rates(judged: JudgedBatch, least: int) -> list[str]:
     """How many passes were applied, how many of those reach the goal, and the ones that do not."""
     counts = judged.tally.passes
     measured = {name: row for name, row in counts.items() if row.get("applied", 0) >= least}
@@ -53,7 +53,7 @@ def fire_rates(judged: Judged, least: int) -> list[str]:
     return lines
 
 
-def reasons(judged: Judged, most: int) -> list[str]:
+def reasons(judged: JudgedBatch, most: int) -> list[str]:
     """What cases and verdicts were left without an answer for, most frequent first."""
     both = {**judged.tally.skipped, **{f"inconclusive: {k}": n for k, n in judged.tally.inconclusive.items()}}
     ranked = sorted(both.items(), key=lambda item: -item[1])

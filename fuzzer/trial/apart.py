@@ -16,7 +16,7 @@ PATIENCE_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class CandidateAnswer:
     """What a copy of this process has to say of a candidate. failure: that of the candidate, None where it does not
     fail in the same way. met: how it fails in other ways."""
 
@@ -32,7 +32,7 @@ class Apart:
     rejudge: Rejudge
     watch: Watch
     whole: Callable[[Candidate], bool]
-    told: Callable[[Candidate, Judged], bool]
+    told: Callable[[Candidate, CandidateAnswer], bool]
     alone: Callable[[Candidate], bool]
 
     @property
@@ -42,11 +42,11 @@ class Apart:
     def __call__(self, candidate: Candidate) -> JudgedApart:
         return JudgedApart(self, candidate, begun(lambda: self._judged(candidate)))
 
-    def _judged(self, candidate: Candidate) -> Judged:
+    def _judged(self, candidate: Candidate) -> CandidateAnswer:
         notes = _Notes(self.watch)
         self.rejudge.go_apart(notes)
         interesting = self.whole(candidate)
-        return Judged(self.rejudge.last if interesting else None, tuple(notes.noted))
+        return CandidateAnswer(self.rejudge.last if interesting else None, tuple(notes.noted))
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class JudgedApart:
 
     apart: Apart
     candidate: Candidate
-    pending: Pending[Judged]
+    pending: Pending[CandidateAnswer]
 
     def interesting(self) -> bool:
         try:

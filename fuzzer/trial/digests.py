@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fuzzer.protocol import Plan, Sample
 from fuzzer.trial.experiment import Experiment
-from fuzzer.trial.judge import Judged
+from fuzzer.trial.judge import Judgement
 from fuzzer.trial.repertoire import Repertoire
 from generators import tvm_api
 from generators.case import PassCall
@@ -27,7 +27,7 @@ COPIES = 6
 """So many copies of a candidate are looked at in each process."""
 
 
-def sample_of(experiment: Experiment, judged: Judged) -> Sample | None:
+def sample_of(experiment: Experiment, judged: Judgement) -> Sample | None:
     """What another process is asked about a judged case; None where something else is wrong with it already."""
     steps = judged.steps
     if judged.failures or not steps or has_free_names(experiment.module) or all_incomparable(steps) is not None:

@@ -37,7 +37,7 @@ DISCARDED = ("integer-overflow", "fuel")
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judgement:
     """What became of a case: what was counted, what failed, and the steps of the passes after the setup."""
 
     counts: Tally = field(default_factory=Tally)
@@ -76,13 +76,13 @@ class _Trial:
         return share >= 1.0 or self.source.flip(share)
 
 
-def judge(experiment: Experiment, options: JudgeOptions, source: Source) -> Judged:
+def judge(experiment: Experiment, options: JudgeOptions, source: Source) -> Judgement:
     """Everything the oracles say of one case, with its counters."""
     record = Record(experiment.index, experiment.widest_tier, options.only, options.on_verdict)
     record.counts.generated += 1
     numbers = _numbers_of(experiment, options, record)
     if numbers is None:
-        return Judged(record.counts)
+        return Judgement(record.counts)
     bench = Workbench(source, MeaningState(numbers), options.names, options.target)
     trial = _Trial(experiment, options, source, record, bench)
     record.counts.cases += 1
@@ -92,7 +92,7 @@ def judge(experiment: Experiment, options: JudgeOptions, source: Source) -> Judg
         record.skip(reason, amount)
     if any(row.judges_numbers and record.has_judged(row.name) for row in ORACLES.values()):
         record.counts.numeric_verdicts += 1
-    return Judged(record.counts, record.failures, steps)
+    return Judgement(record.counts, record.failures, steps)
 
 
 def _numbers_of(experiment: Experiment, options: JudgeOptions, record: Record) -> Numbers | None:

@@ -19,7 +19,7 @@ from corpus.signature import operators_in, signature_of
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.aftermath import aftermath_of, environment
-from fuzzer.trial.apart import Apart, Judged
+from fuzzer.trial.apart import Apart, CandidateAnswer
 from fuzzer.trial.facts import cause_in
 from fuzzer.trial.hang_limit import FIRST_S as HANGING
 from fuzzer.trial.official import OFFICIAL, official_entry, takes_as_it_is
@@ -233,7 +233,7 @@ class _Seen:
             return None
         return Apart(self.rejudge, self.watch, self._fails, self._told, self.interesting)
 
-    def _told(self, candidate: Candidate, judged: Judged) -> bool:
+    def _told(self, candidate: Candidate, judged: CandidateAnswer) -> bool:
         self.calls += 1
         for failure in judged.met:
             self.watch.met(failure)

@@ -212,7 +212,7 @@ def _planted_func(source: Source, rows: ToFire, target: TargetRow) -> PrimProgra
     for passes, share in ((rows.drawn, PLANTED_SHARE), (rows.pipeline, PLANTED_SHARE_PIPELINE)):
         choices = [row for row in passes if fitting(row.fires.prim_recipes, target)]
         if choices and source.flip(share):
-            row = pick_by_need(source, choices)
+            row = pick_by_need(source, choices, target)
             return draw_recipe(source, source.pick(fitting(row.fires.prim_recipes, target)))
     return None
 

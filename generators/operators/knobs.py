@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class SharedKnobs:
+class CommonFormKnobs:
     """Forms that several families draw."""
 
     rare: float = 0.04
@@ -358,7 +358,7 @@ class VisionKnobs:
 class OperatorKnobs:
     """The ratios of each family of operators."""
 
-    shared: SharedKnobs = SharedKnobs()
+    shared: CommonFormKnobs = CommonFormKnobs()
     elementwise: ElementwiseKnobs = ElementwiseKnobs()
     products: ProductKnobs = ProductKnobs()
     reduction: ReductionKnobs = ReductionKnobs()

@@ -17,6 +17,9 @@ class SequenceKnobs:
     the whole Relax pipeline first."""
     schedule_lowered: float = 0.1
     """A scheduled function goes through both pipelines, which cost as much as seventeen single passes."""
+    firing_phase: float = 0.6
+    """A sequence begins with its pass in a phase in which that has something to do, where this is known: else in any of
+    its phases, in most of which it must leave the module as it is."""
     bare: float = 0.5
     """A pass of any loops gets them untidied: they begin anywhere and step by any number, nothing in them is
     simplified, and their buffers may be larger than needed."""

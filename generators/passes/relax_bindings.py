@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generators.passes.phases import GRAPH, UNMEMORIED, span
+from generators.passes.phases import GRAPH, HIGH, UNMEMORIED, span
 from generators.passes.row import Fires, PassRow, Phase, Place, Promise, Role
 from generators.program_facts import ProgramFacts
 from generators.source import Source
@@ -20,8 +20,10 @@ ROWS = (
         ("relax.transform.Normalize()",),
         "src/relax/transform/normalize.cc: A-normal form and types; nothing to do on well-formed input",
         Place(UNMEMORIED),
-        # the type of an If whose branches have symbolic dims is found anew
-        fires=Fires(recipes=("symbolic_conditions", "symbolic_conditions", "if_branches", "tuple_nested")),
+        # types of an If and of tensors with symbolic dims are found anew, as each pass that rewrites a function does
+        fires=Fires(
+            recipes=("symbolic_conditions", "symbolic_conditions", "tensor_to_shape", "if_branches"), phases=HIGH
+        ),
     ),
     PassRow(
         "CanonicalizeBindings",

@@ -264,6 +264,9 @@ class Fires:
     no_build_sets: str = ""
     """Why no row of `oracles.builds.cpu_builds` sets the option of the PassContext that has the name of the pass; "" if
     there is no such option, or a row sets it."""
+    phases: frozenset[Phase] = frozenset()
+    """Of the phases of its place, those in which it has something to do, where passes before it have done that in the
+    others: a share of the sequences that begin with it begin in one of these."""
     in_repertoire: bool = True
     """False where the pass has something to do on targets with threads only."""
     at_least: float | None = None

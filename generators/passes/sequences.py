@@ -176,18 +176,19 @@ def _pool(table: Table, under_test: Sequence[str] | None, target: TargetRow) -> 
     return tuple(row for row in rows if row.fires.in_repertoire or target.threads) or rows
 
 
-def _first_row(source: Source, pool: tuple[PassRow, ...]) -> PassRow:
+def _first_row(source: Source, pool: tuple[PassRow, ...], target: TargetRow) -> PassRow:
     """A row of Relax or of TIR, in their shares, more often one that seldom fires."""
     relaxed = tuple(row for row in pool if row.of_relax)
     lowering = tuple(row for row in pool if not row.of_relax)
     if relaxed and lowering:
-        return pick_by_need(source, lowering if source.flip(KNOBS.sequences.tir) else relaxed)
-    return pick_by_need(source, pool)
+        return pick_by_need(source, lowering if source.flip(KNOBS.sequences.tir) else relaxed, target)
+    return pick_by_need(source, pool, target)
 
 
 def _draw_single(source: Source, ground: _Ground, length: int) -> _Walk:
-    row = _first_row(source, ground.pool)
-    phase = source.pick(sorted(row.place.phases))
+    row = _first_row(source, ground.pool, ground.target)
+    firing = row.fires.phases and source.flip(KNOBS.sequences.firing_phase)
+    phase = source.pick(sorted(row.fires.phases if firing else row.place.phases))
     of_loops = row.place.of_any_loops and phase in (Phase.LOOPS, Phase.FLAT)
     bare = of_loops and source.flip(KNOBS.sequences.bare)
     walk = ground.walk(phase, bare=bare, without=row.place.setup_without)
@@ -201,7 +202,7 @@ def _draw_walk(source: Source, ground: _Ground, length: int) -> _Walk:
         options = walk.options(staying=False) if walk.open else []
         if not options:
             break
-        walk.take(pick_by_need(source, options))
+        walk.take(pick_by_need(source, options, ground.target))
     return walk
 
 
@@ -212,7 +213,7 @@ def _draw_high_walk(source: Source, ground: _Ground, length: int) -> _Walk:
         options = walk.options(staying=True) if walk.open else []
         if not options:
             break
-        walk.take(pick_by_need(source, options))
+        walk.take(pick_by_need(source, options, ground.target))
     return walk
 
 

@@ -54,6 +54,8 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.CanonicalizeLoop",
         "src/s_tir/transform/canonicalize_loop.cc: loops start at 0 and step by 1",
         Place(span(Phase.BOUND, Phase.STORAGE)),
+        # the pipeline has it first of all, and no pass after it moves the start of a loop
+        fires=Fires(prim_recipes=("moved_loops",), phases=at(Phase.BOUND)),
     ),
     _row(
         "s_tir.LowerCrossThreadReduction",
@@ -73,6 +75,7 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.PlanAndUpdateBufferAllocationLocation",
         "src/s_tir/transform/plan_update_buffer_allocation_location.cc: allocations move to where they are used",
         Place(at(Phase.INIT), gives=Phase.PLACED, makes_loops=True),
+        fires=Fires(prim_recipes=("buffers_of_a_loop",)),
     ),
     _row(
         "s_tir.ConvertBlocksToOpaque",
@@ -132,6 +135,7 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.AnnotateIrregularLoop",
         "src/s_tir/transform/annotate_irregular_loop.cc: marks loops with break and continue",
         Place(at(Phase.COMPACT), makes_loops=True),
+        fires=Fires(prim_recipes=("jumping_loops",)),
     ),
     _row(
         "s_tir.InjectSoftwarePipeline",

@@ -39,14 +39,14 @@ ROWS: tuple[PassRow, ...] = (
         ("s_tir.transform.ConvertSSA()",),
         "src/s_tir/transform/convert_ssa.cc: every variable, block axes too, is defined once",
         Place(BLOCKS),
-        fires=Fires(prim_recipes=("twins",)),
+        fires=Fires(prim_recipes=("twins", "block_twins")),
     ),
     PassRow(
         "tirx.ConvertSSA",
         ("tirx.transform.ConvertSSA()",),
         "src/tirx/transform/ir_utils.cc: every variable is defined once",
         Place(LOOPS),
-        fires=Fires(prim_recipes=("twins",)),
+        fires=Fires(prim_recipes=("twins", "block_twins")),
     ),
     PassRow(
         "tirx.ForceNarrowIndexToInt32",

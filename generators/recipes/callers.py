@@ -49,13 +49,13 @@ def private_shared(s: Scope) -> None:
 
     callee = private(s, body, count=0)
 
-    def through(inner: Scope) -> None:
+    def calls_it(inner: Scope) -> None:
         finish_result(inner, called(inner, callee))
 
     callers: tuple[Callable[[], None], ...] = (
         lambda: finish_result(s, called(s, callee)),
-        lambda: finish_result(s, called(s, private(s, through))),
-        lambda: _public(s, through),
+        lambda: finish_result(s, called(s, private(s, calls_it))),
+        lambda: _public(s, calls_it),
     )
     for caller in callers:
         if s.source.flip(KNOBS.functions.caller):

@@ -66,10 +66,10 @@ def private_calls(s: Scope) -> None:
     values = [called(s, callee) for _ in range(s.source.integer(1, 3))]
     if s.source.flip(KNOBS.functions.called_through):
 
-        def through(inner: Scope) -> None:
+        def calls_it(inner: Scope) -> None:
             finish_result(inner, called(inner, callee))
 
-        values.append(called(s, private(s, through)))
+        values.append(called(s, private(s, calls_it)))
     for value in values:
         finish_result(s, value)
 
@@ -226,10 +226,10 @@ def private_functions_unused(s: Scope) -> None:
     callee = private(s, _simple_body, count=2)
     if s.source.flip(KNOBS.functions.dead_caller):
 
-        def through(inner: Scope) -> None:
+        def dead_caller(inner: Scope) -> None:
             finish_result(inner, called(inner, callee))
 
-        private(s, through)
+        private(s, dead_caller)
     s.frame.module.private.clear()
     b.finish(s, b.unary(s, b.tensor(s)))
 

@@ -12,7 +12,7 @@ from generators.recipes.kernel_knobs import KernelKnobs, LayoutKnobs, LossKnobs,
 
 
 @dataclass(frozen=True, slots=True)
-class SharedKnobs:
+class ShapeUseKnobs:
     """Operands and uses of a shape, in several families."""
 
     float32: float = 0.8
@@ -309,7 +309,7 @@ class WeightKnobs:
 class RecipeKnobs:
     """The ratios of each family of recipes."""
 
-    shared: SharedKnobs = SharedKnobs()
+    shared: ShapeUseKnobs = ShapeUseKnobs()
     bindings: BindingKnobs = BindingKnobs()
     elementwise: ElementwiseKnobs = ElementwiseKnobs()
     convolution: ConvolutionKnobs = ConvolutionKnobs()

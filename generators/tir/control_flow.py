@@ -36,9 +36,13 @@ def budget(site: Site, turns: int) -> None:
 
 
 def draw_loop(site: Site, inner: Inner) -> Stmt:
-    """A serial or unrolled loop over a dim or some numbers, from any start, in any step."""
+    """A loop over a dim or some numbers, from any start, in any step."""
+    return draw_loop_over(site, _draw_header(site), inner)
+
+
+def draw_loop_over(site: Site, header: Header, inner: Inner) -> Stmt:
+    """A serial or unrolled loop over these numbers."""
     draft = site.draft
-    header = _draw_header(site)
     extent, start, step = header.extent, header.start, header.step
     budget(site, extent.high)
     site.header = header

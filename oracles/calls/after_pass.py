@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from generators import tvm_api
 from oracles.calls.table import CONVENTIONS
-from oracles.calls.weights import takes_one_tuple, through
+from oracles.calls.weights import takes_one_tuple, with_lifted_weights
 from oracles.reference.calling import AppliedPass, Calling, LeftOut, Packed, Run, direct
 from oracles.reference.values import Runtime
 
@@ -81,7 +81,7 @@ def unknown(applied: AppliedPass, function: str) -> Calling | None:
     transform = f"{function}_transform_params"
     inputs = applied.num_input(function)
     if inputs is not None and transform in applied.new:
-        return through(transform, inputs, takes_one_tuple(applied.new[transform]))
+        return with_lifted_weights(transform, inputs, takes_one_tuple(applied.new[transform]))
     types = [[tvm_api.type_of(p) for p in f[function].params] for f in (applied.old, applied.new)]
     same = len(types[0]) == len(types[1]) and all(
         tvm_api.structural_equal(a, b, map_free_vars=True) for a, b in zip(*types, strict=True)

@@ -24,10 +24,10 @@ def lifted(applied: AppliedPass, function: str) -> Calling | None:
     transform = next((n for n in (f"{function}_transform_params", "transform_params") if n in applied.new), None)
     if transform is None:
         return direct
-    return through(transform, inputs, takes_one_tuple(applied.new[transform]))
+    return with_lifted_weights(transform, inputs, takes_one_tuple(applied.new[transform]))
 
 
-def through(transform: str, inputs: int, takes_tuple: bool) -> Calling:
+def with_lifted_weights(transform: str, inputs: int, takes_tuple: bool) -> Calling:
     """The weights go through the function `transform`; what it returns follows the inputs."""
 
     def call(run: Run, name: str, arguments: list[Runtime]) -> Runtime:

@@ -32,7 +32,7 @@ QUICK, FEW = 32, 4
 """Cases in which a row must fire once, and how many are tried at a time."""
 CASES = 60
 """Cases of the census of a row."""
-MIXED = 2000
+MIXED = 4000
 """Cases of the mixed campaign."""
 LOUD = [row for name, row in PASSES.items() if name not in QUIET]
 

@@ -24,7 +24,7 @@ from fuzzer.errors import EnvironmentFault
 from fuzzer.protocol import Failure, Plan
 from fuzzer.settings import Settings, read_settings
 from fuzzer.trial.experiment import Experiment
-from fuzzer.trial.judge import Judged, judge
+from fuzzer.trial.judge import Judgement, judge
 from fuzzer.trial.options import options_of, oracle_names
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrink import shrink
@@ -89,14 +89,14 @@ def repertoire(under_test: tuple[str, ...] | None = None) -> Repertoire:
     return Repertoire(rows, {"drop": dropping}, under_test)
 
 
-def judged(case: Candidate, repertoire: Repertoire, plan: Plan = PLAN) -> Judged:
+def judged(case: Candidate, repertoire: Repertoire, plan: Plan = PLAN) -> Judgement:
     options = replace(options_of(plan, repertoire), force=True)
     tiers = tuple("B" for _ in case.passes)
     experiment = Experiment(0, case.module, case.calls, case.setup, case.passes, tiers)
     return judge(experiment, options, SeededSource(1, 0))
 
 
-def failure_of(result: Judged) -> Failure:
+def failure_of(result: Judgement) -> Failure:
     (failure,) = result.failures
     return failure
 

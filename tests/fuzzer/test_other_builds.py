@@ -19,7 +19,7 @@ from corpus.reduce import Candidate
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial import build as building
 from fuzzer.trial.experiment import Experiment
-from fuzzer.trial.judge import Judged, judge
+from fuzzer.trial.judge import Judgement, judge
 from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
 from fuzzer.trial.options import options_of, oracle_names
 from fuzzer.trial.repertoire import Repertoire
@@ -53,13 +53,13 @@ REPERTOIRE = Repertoire(PASSES, {}, None)
 START = Candidate(live_module(ModuleText(PROGRAM)), (), (NORMALIZE,), (EntryCall("main", (X,)),))
 
 
-def judged(*oracles: str, force: bool = True, repertoire: Repertoire = REPERTOIRE, index: int = 0) -> Judged:
+def judged(*oracles: str, force: bool = True, repertoire: Repertoire = REPERTOIRE, index: int = 0) -> Judgement:
     options = replace(options_of(Plan(1, oracles=oracles), repertoire), force=force)
     experiment = Experiment(index, START.module, START.calls, (), START.passes, ("B",))
     return judge(experiment, options, SeededSource(1, index))
 
 
-def counted(result: Judged) -> dict[str, dict[str, int]]:
+def counted(result: Judgement) -> dict[str, dict[str, int]]:
     rows = {name: row for name, row in result.counts.oracles.items() if name in CPU_BUILDS}
     return {name: {column: number for column, number in row.items() if number} for name, row in rows.items()}
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 
+from generators.passes.excluded import QUIET
 from generators.passes.need import COMMON, FIRES, MOST, need, pick_by_need
 from generators.passes.row import Role
 from generators.passes.sequences import draw_names
 from generators.passes.table import PASSES, the
 from generators.source import SeededSource
 from generators.targets import TARGETS
+from generators.tir.recipes.table import fitting
 
 SCHEDULE = the(Role.SCHEDULES).name
 
@@ -20,11 +22,22 @@ def test_the_table_names_passes_and_shares() -> None:
 
 
 def test_the_need_falls_with_the_rate_and_stays_within_its_bounds() -> None:
-    rows = sorted(PASSES.values(), key=lambda row: FIRES.get(row.name, 0))
+    loud = [row for row in PASSES.values() if row.name not in QUIET]
+    rows = sorted(loud, key=lambda row: FIRES.get(row.name, 0))
     needs = [need(row) for row in rows]
     assert needs == sorted(needs, reverse=True)
     assert needs[0] == MOST and set(needs) <= set(range(1, MOST + 1))
     assert all(need(row) == 1 for row in rows if FIRES.get(row.name, 0) >= COMMON)
+
+
+def test_what_cannot_fire_is_not_drawn_for_it() -> None:
+    assert {need(PASSES[name]) for name in QUIET} == {1}
+    cpu, gpu = TARGETS["llvm"], TARGETS["cuda"]
+    silent = [row for row in PASSES.values() if row.fires.prim_recipes and need(row) == MOST]
+    for row in silent:
+        there = {target.name: bool(fitting(row.fires.prim_recipes, target)) for target in (cpu, gpu)}
+        assert {target.name: need(row, target) == MOST for target in (cpu, gpu)} == there
+    assert {need(row, cpu) for row in silent} == {need(row, gpu) for row in silent} == {1, MOST}
 
 
 def test_rows_are_picked_in_proportion_to_their_need() -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from generators.case import PassCall
+from generators.passes.knobs import KNOBS
 from generators.passes.loaded import rows_from_contracts
 from generators.passes.official import official_name, tier_in_order
 from generators.passes.row import Phase, Role
@@ -352,6 +353,19 @@ def test_setups_leave_out_what_breaks_the_marks_of_a_pass() -> None:
             setup = {step.name for step in steps if step.setup}
             assert steps[-1].name == row.name and not setup & set(row.place.setup_without)
             assert set(row.place.setup_without) <= {call.name for call in SETUP[min(row.place.phases)]}
+
+
+def test_a_pass_begins_mostly_where_it_has_something_to_do() -> None:
+    rows = [row for row in PASSES.values() if row.fires.phases]
+    assert rows
+    for row in rows:
+        assert row.fires.phases < row.place.phases
+        begun = [
+            draw_names(SeededSource(11, index), PASSES, under_test=[row.name], kinds=["single"]) for index in range(200)
+        ]
+        setups = {tuple(call.name for call in SETUP[phase]) for phase in row.fires.phases}
+        there = sum(tuple(step.name for step in steps if step.setup) in setups for steps in begun) / len(begun)
+        assert KNOBS.sequences.firing_phase <= there < 0.8, row.name
 
 
 def test_barriers_are_explicit_in_memory_of_every_scope() -> None:

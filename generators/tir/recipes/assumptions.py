@@ -125,4 +125,4 @@ def _made_of(draft: FunctionDraft, padded: _Padded, read: Term) -> tuple[Term, T
     return made, constant(known, read.dtype)
 
 
-RECIPES = (PrimRecipe("assumed_padding", draw_assumed_padding),)
+RECIPES = (PrimRecipe("assumed_padding", draw_assumed_padding, host=True),)

@@ -116,7 +116,7 @@ class VirtualKnobs:
 
 
 @dataclass(frozen=True, slots=True)
-class SharedKnobs:
+class SharedMemoryKnobs:
     """Kernels with several buffers in shared memory."""
 
     rows: tuple[tuple[int, int], ...] = ((1, 2), (2, 4), (3, 2))
@@ -164,5 +164,5 @@ class ReduceKnobs:
 
 DOUBLE_BUFFERS = DoubleBufferKnobs()
 VIRTUAL = VirtualKnobs()
-SHARED = SharedKnobs()
+SHARED = SharedMemoryKnobs()
 REDUCED = ReduceKnobs()

@@ -86,4 +86,4 @@ def _empty(site: Site) -> Stmt:
 _KINDS: tuple[Callable[[Site], Stmt], ...] = (_kept, _value_alone, _empty_side, _empty_loop, _loop_of_no_turn)
 
 
-RECIPES = (PrimRecipe("no_ops", draw_no_ops),)
+RECIPES = (PrimRecipe("no_ops", draw_no_ops, host=True),)

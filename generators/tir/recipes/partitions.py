@@ -152,4 +152,7 @@ def _nest(draft: FunctionDraft, loops: _Loops, body: Stmt) -> Stmt:
     return body
 
 
-RECIPES = (PrimRecipe("loops_with_tails", draw_tail), PrimRecipe("loops_with_borders", draw_borders))
+RECIPES = (
+    PrimRecipe("loops_with_tails", draw_tail, host=True),
+    PrimRecipe("loops_with_borders", draw_borders, host=True),
+)

@@ -1,4 +1,5 @@
-"""Software pipelines for a CPU: a loop over statements that make buffers for each other, with stages and an order.
+"""Software pipelines for a CPU: a loop over statements that make buffers for each other, with stages and an order; and
+the same loop without these, around buffers that the root block allocates.
 
 What the annotations demand (src/s_tir/transform/inject_software_pipeline.cc): a statement is in no earlier stage than
 those that it needs, and after them within a stage; only buffers allocated in the loop get versions, so that any other
@@ -71,6 +72,23 @@ class Pipeline:
 
 def _draw(source: Source) -> PrimProgram:
     """A function with one pipeline."""
+    pipeline = _begun(source)
+    pipeline.draft.statements.append(pipelined(pipeline))
+    pipeline.draft.features.add("pipeline")
+    return finished(pipeline.draft, schedulable=True)
+
+
+def _draw_unstaged(source: Source) -> PrimProgram:
+    """The same without stages: the root block allocates what the loop alone uses."""
+    pipeline = _begun(source)
+    draft = pipeline.draft
+    draft.statements.append(pipeline.loop.around(draft, sequence(*(step.statement for step in pipeline.steps))))
+    draft.features.add("buffers_of_a_loop")
+    return finished(draft, schedulable=True)
+
+
+def _begun(source: Source) -> Pipeline:
+    """A function with the statements of one pipeline, which are not in it yet."""
     symbolic = source.flip(PIPELINES.symbolic)
     draft = drafted(source, AROUND, symbols=("n",) if symbolic else ())
     turns = draft.symbolic("n") if symbolic else draft.extent(weighted(source, PIPELINES.turns))
@@ -82,9 +100,7 @@ def _draw(source: Source) -> PrimProgram:
     pipeline = Pipeline(draft, loop, width, inputs)
     for left in reversed(range(source.integer(*PIPELINES.statements))):
         _add_step(pipeline, last=left == 0)
-    draft.statements.append(pipelined(pipeline))
-    draft.features.add("pipeline")
-    return finished(draft, schedulable=True)
+    return pipeline
 
 
 def _add_step(pipeline: Pipeline, *, last: bool) -> None:
@@ -256,4 +272,7 @@ def _needed(pipeline: Pipeline, step: Step) -> list[int]:
     return [maker for buffer, maker in makers if any(buffer is read for read in step.reads)]
 
 
-RECIPES: tuple[PrimRecipe, ...] = (PrimRecipe("software_pipeline", _draw, host=True),)
+RECIPES: tuple[PrimRecipe, ...] = (
+    PrimRecipe("software_pipeline", _draw, host=True),
+    PrimRecipe("buffers_of_a_loop", _draw_unstaged, host=True),
+)

@@ -34,6 +34,21 @@ class PartitionKnobs:
 
 
 @dataclass(frozen=True, slots=True)
+class HeaderKnobs:
+    """Loops that begin anywhere, step by any number, or are left early."""
+
+    lengths: tuple[int, int] = (2, 8)
+    starts_and_steps: tuple[tuple[int, int], ...] = ((1, 1), (-2, 1), (3, 1), (0, 2), (0, 3), (1, 2), (-3, 3))
+    """Starts below, at and above 0, steps that divide a length and others; never 0 by 1."""
+    nested: float = 0.4
+    """Another such loop over the same tensor is inside."""
+    moved: float = 0.3
+    """A loop that is left early does not begin at 0, or does not step by 1."""
+    before: float = 0.6
+    """A statement comes before the jump, which is done also in the iteration that ends the loop."""
+
+
+@dataclass(frozen=True, slots=True)
 class VectorLoopKnobs:
     """Vectorized loops."""
 
@@ -122,6 +137,7 @@ class PlainKnobs:
     """The ratios of each family."""
 
     partitions: PartitionKnobs = PartitionKnobs()
+    headers: HeaderKnobs = HeaderKnobs()
     vectors: VectorLoopKnobs = VectorLoopKnobs()
     callees: CalleeKnobs = CalleeKnobs()
     pointers: PointerKnobs = PointerKnobs()

@@ -119,7 +119,7 @@ def _within(place: Expr, offset: Expr) -> Expr:
 
 
 RECIPES = (
-    PrimRecipe("addressed_places", draw_addressed_places),
-    PrimRecipe("buffers_of_vectors", draw_vector_buffers),
-    PrimRecipe("short_lives", draw_short_lives),
+    PrimRecipe("addressed_places", draw_addressed_places, host=True),
+    PrimRecipe("buffers_of_vectors", draw_vector_buffers, host=True),
+    PrimRecipe("short_lives", draw_short_lives, host=True),
 )

@@ -14,8 +14,9 @@ from generators.tir.prim_program import PrimProgram
 class PrimRecipe:
     """`draw` makes a whole function, or raises Unfit where what it drew does not go together.
 
-    threads: the function holds kernels, for targets with threads alone. host: its loops are scheduled, and for a CPU:
-    for targets without threads alone. Rows of passes name their recipes in `Fires.prim_recipes`.
+    threads: the function holds kernels, for targets with threads alone. host: for targets without threads alone, since
+    its loops are scheduled for a CPU, or stand in no blocks, so that no rule binds them to threads. Rows of passes name
+    their recipes in `Fires.prim_recipes`.
     """
 
     name: str

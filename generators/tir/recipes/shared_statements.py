@@ -13,18 +13,26 @@ from tvm import relax, tirx
 
 from generators import tvm_api
 from generators.source import Source
-from generators.tir.functions import draw_prim_func
+from generators.tir.functions import draw_prim_func, draw_schedulable
 from generators.tir.prim_program import PrimProgram
 from generators.tir.recipes.plain_knobs import KNOBS, with_symbols
 from generators.tir.recipes.recipe import PrimRecipe
 
 _TWIN = "twin"
+_KNOBS = replace(with_symbols(KNOBS.sharing.symbolic), statements=(1, 3))
 
 
 def draw_twins(source: Source) -> PrimProgram:
     """A function of any kind, and a private one of the same parameters and statements before or after it."""
-    knobs = with_symbols(KNOBS.sharing.symbolic)
-    program = draw_prim_func(source, replace(knobs, statements=(1, 3)))
+    return _twins(source, draw_prim_func(source, _KNOBS))
+
+
+def draw_block_twins(source: Source) -> PrimProgram:
+    """The same with a function of blocks, which a rule can bind to threads."""
+    return _twins(source, draw_schedulable(source, _KNOBS))
+
+
+def _twins(source: Source, program: PrimProgram) -> PrimProgram:
     function = program.func
     twin = tirx.PrimFunc(function.params, function.body, function.ret_type, function.attrs)
     name = relax.GlobalVar(_TWIN)
@@ -35,4 +43,4 @@ def draw_twins(source: Source) -> PrimProgram:
     return replace(program, module=tvm.IRModule(functions), features=program.features | {"shared_statements"})
 
 
-RECIPES = (PrimRecipe("twins", draw_twins),)
+RECIPES = (PrimRecipe("twins", draw_twins, host=True), PrimRecipe("block_twins", draw_block_twins))

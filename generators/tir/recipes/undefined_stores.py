@@ -78,4 +78,4 @@ def _undefined(draft: FunctionDraft, site: Site, tensor: DraftTensor, indices: l
     return sequence(*before, *([*beside, stored] if source.flip() else [stored, *beside]))
 
 
-RECIPES = (PrimRecipe("undefined_stores", draw_undefined_stores),)
+RECIPES = (PrimRecipe("undefined_stores", draw_undefined_stores, host=True),)

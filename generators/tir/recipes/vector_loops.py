@@ -168,8 +168,8 @@ def _lane_arithmetic(site: Site) -> Stmt:
 
 
 RECIPES = (
-    PrimRecipe("lane_arithmetic", draw_lane_arithmetic),
-    PrimRecipe("lane_conditions", draw_lane_conditions),
-    PrimRecipe("vectors_in_vector_loops", draw_nested_vectors),
-    PrimRecipe("vector_tails", draw_vector_tail),
+    PrimRecipe("lane_arithmetic", draw_lane_arithmetic, host=True),
+    PrimRecipe("lane_conditions", draw_lane_conditions, host=True),
+    PrimRecipe("vectors_in_vector_loops", draw_nested_vectors, host=True),
+    PrimRecipe("vector_tails", draw_vector_tail, host=True),
 )

@@ -11,7 +11,7 @@ import tvm
 from tvm import relax
 
 from fuzzer.trial.experiment import Experiment
-from fuzzer.trial.judge import Judged, judge
+from fuzzer.trial.judge import Judgement, judge
 from fuzzer.trial.options import JudgeOptions
 from generators import tvm_api
 from generators.case import EntryCall, PassCall
@@ -83,7 +83,7 @@ def options_for(*oracles: str) -> JudgeOptions:
     return JudgeOptions(rows, names, frozenset(oracles), force=True)
 
 
-def judged(*oracles: str) -> Judged:
+def judged(*oracles: str) -> Judgement:
     return judge(experiment_of(IN_PLACE, INNOCENT), options_for(*oracles), SeededSource(0))
 
 

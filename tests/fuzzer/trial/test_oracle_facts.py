@@ -10,7 +10,7 @@ import pytest
 
 from fuzzer.protocol import Failure
 from fuzzer.trial.experiment import Experiment
-from fuzzer.trial.judge import Judged, judge
+from fuzzer.trial.judge import Judgement, judge
 from fuzzer.trial.lost import OurFault, ReferenceStuck, judged_end
 from fuzzer.trial.options import JudgeOptions
 from generators import tvm_api
@@ -57,7 +57,7 @@ class Module:
 FIRST, SECOND = "ToNonDataflow", "RemovePurityChecking"
 
 
-def judged(*, chosen: bool) -> Judged:
+def judged(*, chosen: bool) -> Judgement:
     passes: tuple[PassCall, ...] = (default_call(FIRST), default_call(SECOND))
     calls = (EntryCall("main", (np.ones(2, np.float32),)),)
     experiment = Experiment(0, tvm_api.module_from_script(MODULE), calls, (), passes, ("B", "B"))

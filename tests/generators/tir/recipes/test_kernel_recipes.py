@@ -16,17 +16,22 @@ import tvm_ffi
 from tvm import s_tir, tirx
 
 from generators.dtypes import Array
-from generators.passes.table import TIR_PIPELINE, default_call
+from generators.passes.table import PASSES, THREADED_SETUP, TIR_PIPELINE, default_call
+from generators.program_facts import Feature
 from generators.source import SeededSource
 from generators.targets import TARGETS
 from generators.tir.prim_program import PrimProgram
+from generators.tir.recipes.recipe import PrimRecipe
 from generators.tir.recipes.table import PRIM_RECIPES, draw_recipe
 from generators.tir.relax_caller import wrapped
 from oracles.ir.verifier import complaint
 from oracles.reference.errors import Trap
 from oracles.reference.tir.engine import run_tracked
+from oracles.workbench import constructed
 
 SEEDS = 12
+FEW = 3
+CUDA = TARGETS["cuda"]
 KERNELS = {
     "auto_copy": "s_tir.LowerAutoCopy",
     "bfloat16_thread_reduction": "s_tir.LowerCrossThreadReduction",
@@ -177,3 +182,23 @@ def test_floats_of_8_bits_run_on_llvm_as_the_reference_says(seed: int) -> None:
     built["main"](*arguments)
     for number, expected in zip(program.outputs, outputs(program.func, program), strict=True):
         assert np.array_equal(arguments[number].numpy().astype(np.float64), np.asarray(expected).astype(np.float64))
+
+
+@pytest.mark.parametrize("recipe", [r for r in PRIM_RECIPES.values() if r.fits(CUDA)], ids=lambda recipe: recipe.name)
+def test_what_is_drawn_for_a_gpu_comes_to_the_pass_that_it_is_for(recipe: PrimRecipe) -> None:
+    """A rule for GPUs binds blocks to threads, and dies on loops without blocks."""
+    phase = min(min(row.place.phases) for row in PASSES.values() if recipe.name in row.fires.prim_recipes)
+    refused = []
+    for seed in range(FEW):
+        program = wrapped(drawn(recipe.name, seed))
+        module, bare = program.module, Feature.LOOPS_ALONE in program.facts.features
+        with eval(CUDA.source, {"tvm": tvm}):
+            for call in THREADED_SETUP[phase]:
+                if bare and PASSES[call.name].place.of_blocks:
+                    continue
+                try:
+                    module = constructed(call.source)(module)
+                except (tvm.error.InternalError, ValueError) as error:
+                    refused.append((call.name, str(error)))
+                    break
+    assert len(refused) < FEW, refused
