@@ -146,7 +146,7 @@ def poking(ty: Any) -> Any:
 VAGUE, WRONG = relax.TensorType(dtype="float32", ndim=1), relax.TensorType((3,), "float32")
 
 
-def of_setup(pass_: Any, *oracles: str) -> Judged:
+def of_setup(pass_: Any, *oracles: str) -> Judgement:
     options = options_for(*oracles)
     options = replace(options, names={**options.names, "in_place": pass_})
     return judge(replace(experiment_of(INNOCENT), setup=(IN_PLACE,)), options, SeededSource(0))
