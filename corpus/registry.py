@@ -28,7 +28,7 @@ from corpus.named_errors import naming
 from corpus.regular_files import read_regular
 from corpus.severity import Severity
 from corpus.store import LONGEST_REASON, MOST_TEXT, UNREADABLE, why, write_atomically
-from corpus.toml_text import in_lines, line_of
+from corpus.toml_text import in_lines, line_of, without_comments_below
 from generators.case import Tier
 
 if sys.version_info >= (3, 11):
@@ -321,10 +321,7 @@ def _changed_block(block: str, row: Mapping[str, Value]) -> str:
     """An entry with its fields set; comments below it stay below it."""
     if not row:
         return block
-    lines = list(io.StringIO(block))
-    while lines and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
-        lines.pop()
-    body = "".join(lines)
+    body = without_comments_below(block)
     document = tomlkit.parse(body if body.endswith("\n") else f"{body}\n")
     table = document["cause"][0]
     for name, value in row.items():

@@ -5,10 +5,16 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 import textwrap
 
 import tomlkit
 from tomlkit.items import String, StringType, Trivia
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 WIDTH = 118
 """Characters of a line, without the backslash that ends it."""
@@ -22,7 +28,7 @@ def in_lines(text: str) -> String:
     """
     escaped = tomlkit.string(text).as_string()[1:-1]
     lines = textwrap.wrap(escaped, WIDTH, break_long_words=False, break_on_hyphens=False)
-    if len(lines) < 2 or " ".join(lines) != escaped:
+    if len(lines) < 2 or " ".join(lines) != escaped or escaped[:1].isspace():  # A backslash eats what begins a line.
         return tomlkit.string(text)
     raw = "".join(("\\\n", " \\\n".join(lines)))
     return String(StringType.MLB, text, raw, Trivia())
@@ -41,3 +47,23 @@ def line_of(name: str, table: str, first: int) -> int:
             return number
         inside ^= any(text.count(fence) % 2 for fence in _FENCES)
     return first
+
+
+def without_comments_below(block: str) -> str:
+    """TOML up to its last value: empty lines and comments below that are cut off. The last lines of a text in several
+    lines are none, though they may look so."""
+    lines = list(io.StringIO(block))
+    end = len(lines)
+    while end and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
+        end -= 1
+    while not _is_toml("".join(lines[:end])):
+        end += 1
+    return "".join(lines[:end])
+
+
+def _is_toml(text: str) -> bool:
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True

@@ -247,6 +247,21 @@ def test_an_entry_that_could_not_be_read_is_not_written(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["known.toml"]
 
 
+def test_a_text_that_begins_with_a_space_keeps_it(tmp_path: Path) -> None:
+    path, why = tmp_path / "known.toml", " ".join([" 0000 0000000"] * 30)
+    add_entries(path, [KnownCause("A: x", "A dies", "open", why=why)])
+    assert read_registry(path).entries[0].why == why
+
+
+def test_the_last_line_of_a_text_that_looks_like_a_comment_stays(tmp_path: Path) -> None:
+    path, why = tmp_path / "known.toml", " ".join(["#00"] * 30)
+    add_entries(path, [KnownCause("A: x", "A dies", "open", why=why)])
+    path.write_text(path.read_text() + "\n# below\n")
+    change_entries(path, {"A: x": {"tier": "A"}})
+    assert [(one.why, one.tier) for one in read_registry(path).entries] == [(why, "A")]
+    assert path.read_text().endswith("\n# below\n")
+
+
 def test_prose_stands_in_lines_and_stays_when_another_field_changes(tmp_path: Path) -> None:
     path = tmp_path / "known.toml"
     why = " ".join(['It emits `CreateFCmpONE`, which is "false" of a \\ NaN.'] * 9)
