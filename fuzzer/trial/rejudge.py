@@ -20,7 +20,8 @@ from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import in_child
 from fuzzer.protocol import Failure, Found, Plan
 from fuzzer.trial.experiment import Experiment
-from fuzzer.trial.hang_limit import FIRST_S, HangLimit, of_children_s
+from fuzzer.trial.hang_limit import FIRST_S as HANGING
+from fuzzer.trial.hang_limit import HangLimit, of_children_s
 from fuzzer.trial.judge import judge
 from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
 from fuzzer.trial.options import options_of
@@ -95,7 +96,7 @@ class Rejudge:
         builds = failure.oracle in ORACLES and ORACLES[failure.oracle].builders is not None
         hangs = isinstance(failure.evidence, Hung) and not builds
         self._plan = plan
-        self._limit = HangLimit(min(plan.deadline_s, FIRST_S)) if hangs else None
+        self._limit = HangLimit(min(plan.deadline_s, HANGING)) if hangs else None
         self._watch = watch
         self._repertoire = repertoire
         self._failure = failure

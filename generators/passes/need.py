@@ -13,7 +13,6 @@ from generators.passes.excluded import QUIET
 from generators.passes.row import PassRow
 from generators.source import Source, weighted
 from generators.targets import TargetRow
-from generators.tir.recipes.table import fitting
 
 FIRES: dict[str, int] = {
     "AdjustMatmulOrder": 12,
@@ -155,6 +154,8 @@ COMMON = 16
 def need(row: PassRow, target: TargetRow | None = None) -> int:
     """The weight of a row where one is drawn among others: the least where the pass changes nothing by design, and
     for a target for which none of the shapes can be planted that the pass fires on."""
+    from generators.tir.recipes.table import fitting  # here, since it loads TVM: the table of passes is read without
+
     shapes = row.fires.prim_recipes
     if row.name in QUIET or (target is not None and shapes and not fitting(shapes, target)):
         return 1

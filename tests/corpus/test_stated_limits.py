@@ -58,6 +58,16 @@ class TwoTypes:
 
 
 @I.ir_module
+class UnknownShape:
+    @R.function
+    def main(x: R.Tensor(dtype="float32", ndim=1)) -> R.Tensor(dtype="float32", ndim=1):
+        with R.dataflow():
+            a = R.abs(x)
+            R.output(a)
+        return a
+
+
+@I.ir_module
 class BFloat16Mean:
     @R.function
     def main(x: R.Tensor((2,), "bfloat16")) -> R.Tensor((), "bfloat16"):
@@ -87,6 +97,7 @@ def test_the_quotes_are_what_tvm_says() -> None:
     shapes = re.search(rb"[ -~]*missing known shapes[ -~]*", library.read_bytes())
     assert shapes is not None
     said = {
+        "fold-constant-unknown-shape": said_by("relax.transform.FoldConstant()", module=UnknownShape),
         "lift-transform-params-shared-transform-true-wants-the-same": lift,
         "lift-transform-params-shared-transform-types": types,
         "gradient-target-bfloat16": target,

@@ -1,0 +1,72 @@
+"""When two wrong results, and what else an oracle says of a module, have one cause, and when they have not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from corpus.cause import UNCERTAIN, Facts, Rewrite, cause_of
+from oracles.evidence import AnotherForm, AttributeGone, ChangedSignature, NotANumber, ReferenceTrap
+from oracles.verdict import WRONG_RESULT, Failed
+
+FIRST = Facts(rewrite=Rewrite(("FloorMod",), ("FloorMod by a negative constant",)))
+OTHER = Facts(rewrite=Rewrite(("BufferStore",)))
+RETYPED = Facts(retyped="another type is given to the result of topk: two extents", retyped_by="DispatchSortScan")
+
+
+def test_a_wrong_result_is_pass_difference_and_rewrite() -> None:
+    value = Failed(WRONG_RESULT, "value: output 0[0] is 1, not 2")
+    dtype = replace(value, evidence=AnotherForm("dtype"))
+    causes = {
+        str(cause_of("numeric", failed, culprit, facts))
+        for failed in (value, dtype)
+        for culprit in ("A", "B")
+        for facts in (FIRST, OTHER)
+    }
+    assert len(causes) == 8
+    assert str(cause_of("numeric", value, "A", FIRST)) == str(cause_of("build", value, "A", FIRST))
+    assert str(cause_of("numeric", value, "A")).startswith(UNCERTAIN)
+
+
+def test_a_trap_that_follows_values_is_a_wrong_value_and_a_race_is_not() -> None:
+    value = Failed(WRONG_RESULT, "value: x")
+    follows = [Failed("x", "x", evidence=ReferenceTrap(kind)) for kind in ("uninitialised", "out-of-bounds")]
+    follows.append(replace(value, evidence=NotANumber()))
+    assert {cause_of("numeric", failed, "A", OTHER) for failed in (value, *follows)} == {
+        cause_of("numeric", value, "A", OTHER)
+    }
+    race = Failed("x", "x", evidence=ReferenceTrap("data-race"))
+    assert cause_of("numeric", race, "A", OTHER) != cause_of("numeric", value, "A", OTHER)
+
+
+def test_wrong_code_is_what_the_wrong_elements_are_made_of() -> None:
+    failed = Failed(WRONG_RESULT, "value: x")
+    assert str(cause_of("build", failed, "codegen", Facts(stored=("NE on float",)))) == "codegen: value: NE on float"
+    assert str(cause_of("build", failed, "codegen", Facts())).startswith(UNCERTAIN)
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [
+        Failed("changed signature", "public function returns another type", evidence=ChangedSignature()),
+        Failed(WRONG_RESULT, "shape: x", evidence=AnotherForm("shape")),
+        Failed("reference trap: out-of-bounds", "x", evidence=ReferenceTrap("out-of-bounds")),
+    ],
+)
+def test_another_type_is_one_cause_in_every_oracle(failed: Failed) -> None:
+    found = cause_of("any", failed, "codegen", RETYPED)
+    assert str(found) == "DispatchSortScan: another type is given to the result of topk: two extents"
+
+
+def test_a_use_after_the_end_of_a_life_has_no_culprit_where_the_pass_does_not_expect_it() -> None:
+    used = Failed("reference trap: use-after-kill", "x", evidence=ReferenceTrap("use-after-kill"))
+    after = Facts(ends_lives=True, rewrite=Rewrite())
+    assert cause_of("numeric", used, "FuseTIR", after) == cause_of("numeric", used, "AdjustMatmulOrder", after)
+    expected = replace(after, ends_lives=False)
+    assert cause_of("numeric", used, "A", expected) != cause_of("numeric", used, "B", expected)
+
+
+def test_attributes_are_named() -> None:
+    one, other = (Failed("lost attribute", "x", evidence=AttributeGone(key)) for key in ("a", "b"))
+    assert cause_of("attributes", one, "A") != cause_of("attributes", other, "A")
