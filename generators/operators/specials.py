@@ -4,8 +4,8 @@ A row of the operator table says what it takes. Inputs are drawn accordingly (`g
 the reference says nothing of results that TVM leaves open (`oracles.reference.left_open`).
 
 IEEE 754 is what counts, less what TVM's sources set aside:
-- src/arith/rewrite_simplify.cc cancels x - x, (x + y) - y, x - (x + y) and x == x for floats as well: "models should not
-  encounter NaN in the first place". It takes the negation of a comparison for the opposite comparison, too.
+- src/arith/rewrite_simplify.cc cancels x - x, (x + y) - y, x - (x + y) and x == x for floats as well: "models should
+  not encounter NaN in the first place". It takes the negation of a comparison for the opposite comparison, too.
 - src/arith/const_fold.h folds a product with a literal zero, and a literal zero divided by anything, to zero.
 - src/target/llvm/codegen_llvm.cc: a NaN is not unequal to anything (an ordered comparison), and Max and Min give their
   second operand where the first is NaN (apache/tvm#19579).
