@@ -28,7 +28,7 @@ LONGEST_TRACEBACK = 16_000
 LONGEST_CHANGE = 6_000
 """Characters. GitHub takes 65,536 in an issue."""
 OUT_OF_TIME = "The time for that ran out, so not everything in the script may matter."
-WHOLE = "Built anew, the module does not fail, so that its functions are whole and not everything in them may matter."
+WHOLE = "Taken apart and built anew, the module does not fail, or TVM does not take it: functions are left whole."
 MOST_LINES = 40
 """Lines of what an oracle says besides the script."""
 

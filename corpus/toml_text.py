@@ -51,12 +51,12 @@ def line_of(name: str, table: str, first: int) -> int:
 
 def without_comments_below(block: str) -> str:
     """TOML up to its last value: empty lines and comments below that are cut off. The last lines of a text in several
-    lines are none, though they may look so."""
+    lines are none, though they may look so. What is no TOML stays whole."""
     lines = list(io.StringIO(block))
     end = len(lines)
     while end and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
         end -= 1
-    while not _is_toml("".join(lines[:end])):
+    while end < len(lines) and not _is_toml("".join(lines[:end])):
         end += 1
     return "".join(lines[:end])
 

@@ -18,10 +18,17 @@ RECENT = 3
 
 @dataclass(slots=True)
 class HangLimit:
-    """whole_s: seconds for the first candidate. ended: CPU seconds of the last candidates that ended."""
+    """whole_s: seconds for the first candidate. ended: CPU seconds of the last candidates that ended. shortened:
+    whether any candidate has had less than the first one; the limit may be whole again since."""
 
     whole_s: float
     ended: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))
+    shortened: bool = False
+
+    def took(self, seconds: float) -> None:
+        """One more candidate has ended, after so many CPU seconds."""
+        self.ended.append(seconds)
+        self.shortened |= self.seconds < self.whole_s
 
     @property
     def seconds(self) -> float:

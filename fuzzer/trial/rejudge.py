@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -96,6 +95,8 @@ class Rejudge:
         builds = failure.oracle in ORACLES and ORACLES[failure.oracle].builders is not None
         hangs = isinstance(failure.evidence, Hung) and not builds
         self._plan = plan
+        self._deadline_s = plan.deadline_s
+        """Of each candidate, where no limit of hangs follows what ended."""
         self._limit = HangLimit(min(plan.deadline_s, HANGING)) if hangs else None
         self._watch = watch
         self._repertoire = repertoire
@@ -130,9 +131,9 @@ class Rejudge:
         return True
 
     def surely(self, candidate: Candidate) -> bool:
-        if self._limit is None or self._limit.seconds == self._limit.whole_s:
+        if self._limit is None or not self._limit.shortened:
             return True
-        self._limit = HangLimit(self._limit.whole_s, deque((), maxlen=0))
+        self._deadline_s, self._limit = self._limit.whole_s, None
         return self.interesting(candidate)
 
     def shows(self, candidate: Candidate, number: int = 0) -> bool:
@@ -148,7 +149,7 @@ class Rejudge:
     def failures(self, candidate: Candidate, left: int = KILLED_AGAIN, seed: int = 0) -> list[Failure]:
         """What fails in the candidate, and how its child ended. `left`: how often it is judged again where that was
         killed from outside. Before the failure has shown: raises ChildRaised for our fault, NotJudged for a kill."""
-        deadline_s = self._plan.deadline_s if self._limit is None else self._limit.seconds
+        deadline_s = self._deadline_s if self._limit is None else self._limit.seconds
         before_s = of_children_s()
         with TemporaryFile() as errors:
 
@@ -164,7 +165,7 @@ class Rejudge:
         failures = [_with_backtrace(found.failure, printed) for found in heard.messages]
         if heard.ended is None:
             if self._limit is not None:
-                self._limit.ended.append(of_children_s() - before_s)
+                self._limit.took(of_children_s() - before_s)
             return failures
         end = judged_end(self._failure.index, heard.activity, heard.ended, deadline_s=deadline_s, stderr=printed)
         match end:

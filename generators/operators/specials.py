@@ -4,8 +4,8 @@ A row of the operator table says what it takes. Inputs are drawn accordingly (`g
 the reference says nothing of results that TVM leaves open (`oracles.reference.left_open`).
 
 IEEE 754 is what counts, less what TVM's sources set aside:
-- src/arith/rewrite_simplify.cc cancels x - x, (x + y) - y and x == x for floats as well: "models should not encounter
-  NaN in the first place". It takes the negation of a comparison for the opposite comparison, too.
+- src/arith/rewrite_simplify.cc cancels x - x, (x + y) - y, x - (x + y) and x == x for floats as well: "models should
+  not encounter NaN in the first place". It takes the negation of a comparison for the opposite comparison, too.
 - src/arith/const_fold.h folds a product with a literal zero, and a literal zero divided by anything, to zero.
 - src/target/llvm/codegen_llvm.cc: a NaN is not unequal to anything (an ordered comparison), and Max and Min give their
   second operand where the first is NaN (apache/tvm#19579).
@@ -67,9 +67,10 @@ def _both_nan(a: Array, b: Array) -> Array:
     return np.isnan(a) & np.isnan(b) if a.dtype.kind == "f" else np.zeros(np.broadcast(a, b).shape, np.bool_)
 
 
-def _alike(a: Array, b: Array) -> Array:
-    """Both of one kind, which is not finite: the difference of an expression and itself may be."""
-    return np.asarray(~np.isfinite(a) & ((a == b) | (np.isnan(a) & np.isnan(b))))
+def _may_cancel(a: Array, b: Array) -> Array:
+    """Neither is finite, and they are not infinities of two signs: one may be the other, or the other and a term more,
+    as in (x + y) - y, which is NaN less an infinity where x and y are infinities of two signs."""
+    return np.asarray(~np.isfinite(a) & ~np.isfinite(b) & ((a == b) | np.isnan(a) | np.isnan(b)))
 
 
 def _zero_times_special(a: Array, b: Array) -> Array:
@@ -92,7 +93,7 @@ ROUNDED = Specials(ARITHMETIC, ARITHMETIC)
 """To a whole number, or to another dtype of floats."""
 COMPUTED = Specials(ARITHMETIC, ARITHMETIC, frozenset({Special.NAN}))
 """Sums."""
-SUBTRACTED = Specials(ARITHMETIC, ARITHMETIC, frozenset({Special.NAN}), left_open=_alike)
+SUBTRACTED = Specials(ARITHMETIC, ARITHMETIC, frozenset({Special.NAN}), left_open=_may_cancel)
 MULTIPLIED = Specials(ARITHMETIC, ARITHMETIC, frozenset({Special.NAN}), left_open=_zero_times_special)
 MULTIPLIED_AND_ADDED = Specials(
     ARITHMETIC,

@@ -78,6 +78,11 @@ RIGHT: dict[str, tuple[str, str]] = {
 OPEN: dict[str, tuple[str, str]] = {
     "a product with zero": ("r = R.multiply(x, R.const(0, 'float32'))", "r = R.subtract(y, y)"),
     "an expression less itself": ("r = R.subtract(x, x)", "r = R.subtract(y, y)"),
+    "a sum less a term of it": (
+        "r = R.subtract(R.add(x, R.negative(x)), R.negative(x))",
+        "r = R.add(x, R.const(0, 'float32'))",
+    ),
+    "a term less the sum": ("r = R.subtract(x, R.add(R.negative(x), x))", "r = R.add(x, R.const(0, 'float32'))"),
     "the larger of NaN and a number": ("r = R.maximum(R.subtract(x, x), y)", "r = R.maximum(y, R.subtract(x, x))"),
     "a sign": ("r = R.sign(R.subtract(x, x))", "r = R.subtract(y, y)"),
 }

@@ -52,14 +52,14 @@ PASSES = {"Hangs": lambda: hangs, "Slow": lambda: slow}
 def test_the_limit_follows_what_ended_last() -> None:
     limit = HangLimit(4.0)
     assert limit.seconds == 4.0
-    limit.ended.append(0.001)
+    limit.took(0.001)
     assert limit.seconds == SHORTEST_S
-    limit.ended.append(0.2)
+    limit.took(0.2)
     assert limit.seconds == pytest.approx(0.2 * TIMES)
-    limit.ended.append(100.0)
+    limit.took(100.0)
     assert limit.seconds == 4.0
     for _ in range(RECENT):
-        limit.ended.append(0.001)
+        limit.took(0.001)
     assert limit.seconds == SHORTEST_S
 
 
@@ -107,3 +107,27 @@ def test_what_only_takes_long_is_not_kept(asked: tuple[Plan, Repertoire]) -> Non
     assert short_s < 3 and rejudge.interesting(takes_long)
     assert not rejudge.surely(takes_long)
     assert not rejudge.interesting(takes_long) and rejudge.interesting(candidate(CHAIN, "Slow"))
+
+
+def test_what_was_kept_in_less_time_is_judged_again_though_the_limit_is_whole_by_then(
+    asked: tuple[Plan, Repertoire],
+) -> None:
+    rejudge = rejudge_of(asked, "Slow")
+    assert rejudge.interesting(candidate(CHAIN, "Slow"))
+    takes_long = candidate(CHAIN.replace("R.nn.relu(b)", "R.abs(b)"), "Slow")
+    limit = rejudge._limit
+    assert limit is not None and limit.seconds < 3 and rejudge.interesting(takes_long)
+    limit.took(limit.whole_s)
+    assert limit.seconds == limit.whole_s and not rejudge.surely(takes_long)
+
+
+def test_once_it_is_sure_nothing_more_is_measured(
+    asked: tuple[Plan, Repertoire], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each candidate that hangs is judged once."""
+    rejudge = rejudge_of(asked, "Hangs")
+    assert rejudge.interesting(candidate(CHAIN, "Hangs")) and rejudge.surely(candidate(CHAIN, "Hangs"))
+    judged: list[int] = []
+    failures = rejudge.failures
+    monkeypatch.setattr(rejudge, "failures", lambda *given, **named: judged.append(1) or failures(*given, **named))
+    assert rejudge.interesting(candidate(CHAIN, "Hangs")) and len(judged) == 1
