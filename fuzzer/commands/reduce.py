@@ -276,7 +276,9 @@ def _notes(reduction: Reduction, what: Shown | None, request: Request) -> tuple[
     if not reduction.finished:
         notes.append(_unfinished(reduction, request.time_s))
     if reduction.whole:
-        notes.append("bodies of functions are left as they are: built anew, the module does not fail, or TVM does not take it")
+        notes.append(
+            "bodies of functions are left as they are: built anew, the module does not fail, or TVM does not take it"
+        )
     if what is not None and not what.each_time:
         notes.append(f"flaky: shows in {what.rate} fresh processes")
     return tuple(notes)

@@ -75,7 +75,9 @@ def test_an_issue_says_where_the_time_for_making_it_small_ran_out() -> None:
 
 def test_an_issue_says_where_functions_could_not_be_made_smaller() -> None:
     stuck = ReductionStats(9, 9, 0, 0, 5, 1, 3, 0.25, whole=True)
-    assert "reduced. Taken apart and built anew, the module does not fail" in issue(replace(finding(RAISED), reduced=stuck))
+    assert "reduced. Taken apart and built anew, the module does not fail" in issue(
+        replace(finding(RAISED), reduced=stuck)
+    )
 
 
 def test_a_finding_s_folder_holds_its_issue(tmp_path: Path) -> None:
