@@ -141,7 +141,7 @@ ROWS: tuple[PassRow, ...] = (
             wants=frozenset({Feature.GPU_TARGET, Feature.PRIM_FUNCS}),
             in_repertoire=False,
             at_least=0.1,
-            why_fewer="two of three applications end by a check of TVM's: a root block of several blocks is taken for a "
+            why_fewer="most applications end by a check of TVM's: a root block of several blocks is taken for a "
             "leaf, 'Duplicated block name root' (39 of 58); a pass that dies changes nothing",
         ),
         foreign=Foreign(name="DefaultGPUSchedule"),
