@@ -32,7 +32,7 @@ from benchmarks.children import Say, in_child
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Plan
 from fuzzer.trial.experiment import Experiment
-from fuzzer.trial.judge import Judged, judge
+from fuzzer.trial.judge import Judgement, judge
 from fuzzer.trial.options import JudgeOptions, options_of
 from fuzzer.trial.repertoire import Repertoire, repertoire_of
 from fuzzer.worker.child import before_forking
@@ -130,7 +130,7 @@ def judge_saved(file: Path, kind: str, most: int, verdicts: bool) -> str:
 
 def _judged(
     case: SavedCase, experiment: Experiment, options: JudgeOptions, recorder: Recorder, verdicts: bool
-) -> Judged:
+) -> Judgement:
     def heard(oracle: str, pass_name: str | None, verdict: Verdict) -> None:
         if verdicts:
             print(case.index, oracle, pass_name, verdict)
