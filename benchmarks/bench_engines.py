@@ -240,7 +240,7 @@ def time_campaign(seats: int, answers: int, samples: list[Judged]) -> None:
 
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, patch.object(loop, "workforce_of", workforce):
         settings = read_settings(seed=1, cases=answers, out=Path(folder, "out"), on="dask")
-        writer = OutWriter(settings.out, RunFacts("0", "0", 1, ("llvm",), "1/1"))
+        writer = OutWriter(settings.out, RunFacts("0", "0", 1, ("llvm",)))
         begun = time.process_time()
         result = loop.run_campaign(settings, Observers((writer,)))
         cpu = time.process_time() - begun

@@ -48,7 +48,8 @@ class Tally:
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Tally:
-        return Tally(**{name: Counter(value) if isinstance(value, dict) else value for name, value in data.items()})
+        counted: dict[str, Any] = {name: Counter(v) if isinstance(v, dict) else v for name, v in data.items()}
+        return Tally(**counted)
 
     def add(self, other: Tally) -> None:
         """Both together."""

@@ -20,6 +20,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,7 @@ def _kind(node: Any) -> str:
 
 def pattern_of(module: T.IRModule, source: random.Random) -> Callable[[T.IRModule], bool]:
     """Whether a chain of three operators that the module has is in another one; of an intrinsic in PrimFuncs."""
-    ways = ((lambda m: chains(m, 3)), intrinsics) if relax_functions(module) else (intrinsics,)
+    ways = (partial(chains, length=3), intrinsics) if relax_functions(module) else (intrinsics,)
     way = ways[0] if ways[0](module) else ways[-1]
     wanted = source.choice(sorted(way(module)))
     return lambda other: wanted in way(other)
@@ -167,6 +168,7 @@ def wrong(start: Candidate, source: random.Random) -> Predicate:
     """A pass that puts one operator (or intrinsic) in another's place, seen by the results."""
     ways = [rewrite for rewrite in (_swapped_operator, _swapped_intrinsic) if rewrite(start.module, source)]
     rewrite = ways[0](start.module, source)
+    assert rewrite is not None
 
     def interesting(c: Candidate) -> bool:
         if CULPRIT not in c.passes:

@@ -162,11 +162,11 @@ def quantised(layers: int) -> T.IRModule:
         emit: Emit = builder.emit
         value = params[0]
         for number in range(layers):
-            scaled = emit(op.round(emit(op.multiply(value, T.constant(np.float32(16.0), "float32")))))
+            scaled = emit(op.round(emit(op.multiply(value, T.constant(np.asarray(16.0), "float32")))))
             whole = emit(op.astype(emit(op.clip(scaled, -127.0, 127.0)), "int8"))
             weights = T.constant(np.random.default_rng(number).integers(-3, 4, (8, 8)).astype("int8"), "int8")
             product = emit(op.matmul(whole, weights, out_dtype="int32"))
-            back = emit(op.multiply(emit(op.astype(product, "float32")), T.constant(np.float32(1 / 64), "float32")))
+            back = emit(op.multiply(emit(op.astype(product, "float32")), T.constant(np.asarray(1 / 64), "float32")))
             value = emit(op.nn.relu(back)) if number % 2 else emit(op.tanh(back))
         return value
 
@@ -272,7 +272,7 @@ def wide(rounds: int) -> T.IRModule:
         emit: Emit = builder.emit
         ends = []
         for number in range(rounds):
-            value = emit(op.multiply(params[number % 2], T.constant(np.float32(0.5 + number % 3), "float32")))
+            value = emit(op.multiply(params[number % 2], T.constant(np.asarray(0.5 + number % 3), "float32")))
             value = emit((op.tanh, op.nn.relu, op.nn.silu, op.sigmoid)[number % 4](value))
             ends.append(emit(op.sum(value, axis=[0], keepdims=True)))
         total = ends[0]

@@ -255,5 +255,5 @@ def _scaled(argument: Argument, source: np.random.Generator) -> Argument:
     if isinstance(argument, tuple):
         return tuple(_scaled(field, source) for field in argument)
     if isinstance(argument, np.ndarray) and argument.dtype == np.float32:
-        return (source.standard_normal(argument.shape) * 0.4).astype(np.float32)
+        return np.asarray(source.standard_normal(argument.shape) * 0.4, np.float32)
     return argument

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from generators.array_knobs import KNOBS
 from generators.dtypes import Array, float_facts, is_float, numpy_dtype
 from generators.operators.specials import NOTHING, Set, Special
 from generators.ranges import NARROW, Range, ends_of
-
-SPECIAL_ARRAYS = 0.3
-"""The share of the arrays that may hold NaN, infinities or subnormal numbers which do."""
-MEANT_ARRAYS = 0.7
-"""The same for parameters that were drawn for them."""
-SPECIAL_ELEMENTS = 0.15
-"""The share of their elements that are special: few, so that most sums are still numbers."""
-MINUS_ZEROS = 0.1
-"""The share of the arrays of floats whose zeros have a minus sign, half of them."""
-
-END_ELEMENTS = 0.6
-"""The share of the elements of a whole integer type that are its ends, next to them, or around zero."""
 
 
 def draw_array(seed: int, shape: tuple[int, ...], dtype: str, values: Range) -> Array:
@@ -32,7 +21,7 @@ def draw_array(seed: int, shape: tuple[int, ...], dtype: str, values: Range) -> 
     if values.integral or not is_float(dtype):
         whole = np.asarray(random.integers(int(np.ceil(values.low)), int(np.floor(values.high)) + 1, shape))
         if dtype in NARROW and values == ends_of(dtype)[0]:
-            whole = np.where(random.random(shape) < END_ELEMENTS, _ends(random, shape, values), whole)
+            whole = np.where(random.random(shape) < KNOBS.ends, _ends(random, shape, values), whole)
         return whole.astype(numpy_dtype(dtype))
     real = random.uniform(values.low, values.high, shape)
     if seed & 1:
@@ -60,14 +49,14 @@ def with_specials(array: Array, seed: int, may_hold: Set = NOTHING, meant: bool 
     if not is_float(array.dtype.name) or not array.size:
         return array
     random = np.random.default_rng((seed, 1))
-    signed = random.random() < MINUS_ZEROS
-    share = MEANT_ARRAYS if meant else SPECIAL_ARRAYS
+    signed = random.random() < KNOBS.minus_zeros
+    share = KNOBS.special_meant if meant else KNOBS.special
     numbers = _specials(array.dtype.name, may_hold) if random.random() < share else []
     if signed:
-        zeros = (array == 0) & (random.random(array.shape) < 0.5)
+        zeros = (array == 0) & (random.random(array.shape) < KNOBS.minus_zero_elements)
         array = np.where(zeros, -array, array)
     if numbers:
-        chosen = np.asarray(random.random(array.shape) < SPECIAL_ELEMENTS)
+        chosen = np.asarray(random.random(array.shape) < KNOBS.special_elements)
         chosen.reshape(-1)[random.integers(array.size)] = True
         drawn = np.asarray(numbers)[random.integers(len(numbers), size=array.shape)]
         array = np.where(chosen, drawn.astype(array.dtype), array)

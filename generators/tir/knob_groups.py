@@ -116,7 +116,10 @@ class ScheduleKnobs:
     steps_after: tuple[int, int] = (1, 3)
     """The same after the steps that a schedule begins with."""
     planted: float = 0.85
-    """A schedule begins with a primitive for which the function was drawn, each primitive as often as any other."""
+    """A schedule begins with a primitive for which the function was drawn."""
+    planted_weight: int = 3
+    """Weight of a primitive that asks for certain stages, among those that a schedule begins with: the others, of
+    weight 1, have a place in most functions and are taken as further steps."""
     planted_tries: int = 5
     """Functions drawn until one holds what a primitive asks for."""
     plain_loops: float = 0.7

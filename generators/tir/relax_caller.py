@@ -34,9 +34,6 @@ from generators.tir.schedules import Before, draw_schedule, has_place
 from generators.tvm_api import BaseFunc, Expr, GlobalVar, RelaxFunction, Type, Var
 from generators.unavailable import Unavailable
 
-PLANTED_WEIGHT = 3
-"""Weight of a primitive that asks for certain stages, among those that a schedule begins with: the others, of weight 1,
-have a place in most functions and are taken as further steps."""
 CALLED = "prim"
 """The name of the function in the module around it."""
 
@@ -167,7 +164,7 @@ def draw_to_schedule(source: Source, threads: bool) -> tuple[PrimProgram, tuple[
     knobs = for_threads(for_rules(SCHEDULABLE)) if threads else SCHEDULABLE
     if source.flip(DEFAULT.schedules.planted):
         rows = [row for row in PRIMITIVES if not row.threads and not (threads and row.host)]
-        row = weighted(source, [(row, PLANTED_WEIGHT if row.plants else 1) for row in rows])
+        row = weighted(source, [(row, DEFAULT.schedules.planted_weight if row.plants else 1) for row in rows])
         for _ in range(DEFAULT.schedules.planted_tries):
             with suppress(Unfit):
                 program = draw_planted(source, row.plants, knobs)

@@ -12,22 +12,29 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-KNOBS = {
-    "tir": ("knobs", "knob_groups", "block_knobs", "loop_knobs", "kernel_knobs", "integer_knobs"),
-    "tir/recipes": ("memory_knobs",),
-    "relax": ("knobs",),
-    "recipes": ("knobs", "kernel_knobs"),
-    "operators": ("knobs",),
-    "passes": ("knobs",),
-}
-"""The files of each folder that hold its ratios."""
-FOLDERS = tuple(KNOBS)
+GENERATORS = ROOT / "generators"
+FOLDERS = (".", "tir", "tir/recipes", "relax", "recipes", "operators", "passes")
+SOURCE = GENERATORS / "source.py"
+"""Where `flip` is, with its default of one half."""
+PLAIN_SIZES = {"HeaderKnobs.lengths", "VectorLoopKnobs.lanes", "PointerKnobs.lanes"}
+"""Sizes whose names say all there is to say."""
+MARK = "knob"
+"""In the names of the files that hold nothing but ratios."""
 
 
 def sources(folder: str, *, knobs: bool = False) -> dict[str, ast.Module]:
     """The files of a generator by name: those of its knobs, or all the others."""
-    paths = sorted((ROOT / "generators" / folder).glob("*.py"))
-    return {p.stem: ast.parse(p.read_text(encoding="utf-8")) for p in paths if (p.stem in KNOBS[folder]) == knobs}
+    paths = sorted((GENERATORS / folder).glob("*.py"))
+    paths = [path for path in paths if path != SOURCE]
+    return {p.stem: ast.parse(p.read_text(encoding="utf-8")) for p in paths if (MARK in p.stem) == knobs}
+
+
+def groups(folder: str) -> Iterator[tuple[str, ast.ClassDef]]:
+    """The records of ratios, each with its file: those in files of knobs, and one recipe's own in the recipe's."""
+    for name, tree in {**sources(folder), **sources(folder, knobs=True)}.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and (MARK in name or node.name.endswith("Knobs")):
+                yield name, node
 
 
 def shares(tree: ast.AST) -> Iterator[ast.expr]:
@@ -48,11 +55,36 @@ def names(nodes: Iterator[ast.expr]) -> set[str]:
     return {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
+def drawn(node: ast.expr) -> bool:
+    """Whether a random number is drawn in an expression, by NumPy or Python."""
+    calls = [n.func for n in ast.walk(node) if isinstance(n, ast.Call)]
+    return any(isinstance(f, ast.Attribute) and f.attr == "random" for f in calls)
+
+
+def compared(tree: ast.AST) -> Iterator[ast.expr]:
+    """What random numbers are compared with."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides = (node.left, *node.comparators)
+            yield from (side for side in sides if any(map(drawn, sides)) and not drawn(side))
+
+
+def constants(tree: ast.Module) -> dict[str, list[float]]:
+    """The floats of the names that a file binds at its top."""
+    bound = [node for node in tree.body if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)]
+    return {ast.unparse(node.targets[0]): literals(node.value) for node in bound}
+
+
 def offences(tree: ast.Module, passed: dict[str, set[str]]) -> Iterator[str]:
-    """Ratios written out: at a `flip`, in a name that a `flip` takes, or handed to a parameter of `passed`."""
+    """Ratios written out: at a `flip`, beside a random number, in a name that one of these takes, in weights that a
+    list gives, or handed to a parameter of `passed`."""
     for share in shares(tree):
         yield from (f"flip({value})" for value in literals(share))
-    taken = names(shares(tree))
+    known = constants(tree)
+    for bound in compared(tree):
+        yield from (f"random() < {value}" for value in literals(bound))
+        yield from (f"random() < {name}" for name in names(iter([bound])) if known.get(name))
+    taken = names(shares(tree)) | names(compared(tree))
     for node in ast.walk(tree):
         match node:
             case (
@@ -62,6 +94,10 @@ def offences(tree: ast.Module, passed: dict[str, set[str]]) -> Iterator[str]:
                 yield from (f"{name} = {number}" for number in literals(value))
             case ast.Call(func=ast.Name(id="weighted"), args=[_, ast.Tuple() as pairs]) if not names(iter([pairs])):
                 yield f"weighted({ast.unparse(pairs)})"
+            case ast.Call(func=ast.Name(id="weighted"), args=[_, ast.ListComp(elt=ast.Tuple(elts=[_, weight]))]):
+                written = [n.value for n in ast.walk(weight) if isinstance(n, ast.Constant)]
+                whole = [n for n in names(iter([weight])) if n.isupper() and n in known]
+                yield from (f"weighted(.., {one})" for one in (*whole, *(n for n in written if n not in (0, 1))))
             case ast.Call(func=ast.Name(id=called)) if called in passed:
                 given = [*node.args, *(k.value for k in node.keywords if k.arg in passed[called])]
                 yield from (f"{called}({number})" for argument in given for number in literals(argument))
@@ -103,6 +139,11 @@ def test_no_ratio_stands_outside_of_the_knobs(folder: str) -> None:
         "def f(s, share):\n    s.flip(share)\nf(s, share=0.2)",
         "def f(s, share):\n    s.flip(share)\nf(s, 0.2)",
         "weighted(s.source, ((2, 8), (1, 4)))",
+        "weighted(s.source, [(row, 3 if row.plants else 1) for row in rows])",
+        "W = 3\nweighted(s.source, [(row, W if row.plants else 1) for row in rows])",
+        "random.random() < 0.5",
+        "SHARE = 0.3\nchosen = random.random(shape) < SHARE",
+        "share = 0.3\nchosen = share > random.random()",
     ),
 )
 def test_a_ratio_written_out_is_found(text: str) -> None:
@@ -110,7 +151,16 @@ def test_a_ratio_written_out_is_found(text: str) -> None:
     assert list(offences(tree, parameters_of(tree)))
 
 
-@pytest.mark.parametrize("text", ("s.source.flip()", "s.flip(KNOBS.rare / 2)", "x = 0.5\ns.flip(KNOBS.rare)"))
+@pytest.mark.parametrize(
+    "text",
+    (
+        "s.source.flip()",
+        "s.flip(KNOBS.rare / 2)",
+        "x = 0.5\ns.flip(KNOBS.rare)",
+        "random.random(shape) < KNOBS.rare",
+        "weighted(source, [(row, KNOBS.weight if row.plants else 1) for row in rows])",
+    ),
+)
 def test_knobs_and_the_default_are_left_alone(text: str) -> None:
     tree = ast.parse(text)
     assert not list(offences(tree, parameters_of(tree)))
@@ -119,16 +169,16 @@ def test_knobs_and_the_default_are_left_alone(text: str) -> None:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_knob_has_a_reason(folder: str) -> None:
     silent = []
-    for name, tree in sources(folder, knobs=True).items():
-        for group in (node for node in tree.body if isinstance(node, ast.ClassDef)):
-            assert is_dataclass(getattr(import_module(f"generators.{folder.replace('/', '.')}.{name}"), group.name))
-            following = zip(group.body, [*group.body[1:], None], strict=True)
-            silent += [
-                f"{group.name}.{ast.unparse(node.target)}"
-                for node, after in following
-                if isinstance(node, ast.AnnAssign) and not _is_text(after) and not _is_group(node)
-            ]
-    assert silent == []
+    for name, group in groups(folder):
+        module = ".".join(part for part in ("generators", *folder.split("/"), name) if part != ".")
+        assert is_dataclass(getattr(import_module(module), group.name))
+        following = zip(group.body, [*group.body[1:], None], strict=True)
+        silent += [
+            f"{group.name}.{ast.unparse(node.target)}"
+            for node, after in following
+            if isinstance(node, ast.AnnAssign) and not _is_text(after) and not _is_group(node)
+        ]
+    assert set(silent) - PLAIN_SIZES == set()
 
 
 def _is_text(node: ast.stmt | None) -> bool:
@@ -142,8 +192,7 @@ def _is_group(node: ast.AnnAssign) -> bool:
 
 def fields(folder: str) -> set[str]:
     """The names of the knobs of a folder, and of their groups."""
-    classes = (node for tree in sources(folder, knobs=True).values() for node in tree.body)
-    bodies = (node.body for node in classes if isinstance(node, ast.ClassDef))
+    bodies = (group.body for _, group in groups(folder))
     return {ast.unparse(node.target) for body in bodies for node in body if isinstance(node, ast.AnnAssign)}
 
 
