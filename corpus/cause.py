@@ -1,35 +1,35 @@
 """When two findings have one cause: what people count, what the registry of known causes holds, what makes a job red.
 
-A signature is exact and names a folder; a cause is one root cause in TVM, as far as it can be told from outside. It is
-coarser where one bug shows in many ways, and finer where a signature is blunt. The oracle, the tier and the pipeline
-around it do not count. Pure text and typed evidence; no TVM is imported here.
+A signature is exact and names a folder; a cause is one root cause in TVM, as far as it can be seen from outside. It is
+coarser than a signature if one bug shows in many ways, and finer if a signature covers several bugs. The oracle, the
+tier and the pipeline do not count. Only text and typed evidence; TVM is not imported here.
 
 The rules:
-- A hang, or memory without bound: the pass, and what the reduced module holds. Where it stands follows the input.
-- A result that follows addresses, or is another one the next time: the pass and the shape of the rewrite.
+- A hang, or memory without bound: the pass, and what the reduced module holds. The place depends on the input.
+- A result that depends on addresses, or changes from run to run: the pass and the shape of the rewrite.
 - A native crash: the first function of TVM in the printed backtrace, with the pass unless it is the run-time library,
-  which runs after all passes. Functions that a library does not export are not named: then it is the pass with what the
-  reduced module holds, and a guess. Where the reference finds a wrong result on the way to the code that ends its
-  process, that is the cause: the run-time library ends wherever a pass has planned memory wrongly.
-- What an official pipeline leaves for the VM: why the pass that lowers operators has left it.
-- An error: the place of the check that failed, with its message where the check is about one thing. What is the pass's
-  own file, an operator's lowering, an analysis or a code generator says whose bug it is; the message tells apart the
-  checks of one function (places are without lines, which every release moves). In a file that several passes use the
-  pass counts too. A check of a library (constructors, casts, containers, type inference, schedule primitives) words
-  what it was given: there the caller counts, and the message does not, as one wrong caller trips many checks.
-  Which intrinsic a code generator has no code for does not count, as the dtype decides that.
-- A wrong structure: the pass and the kind of binding that breaks, whatever else the module shows. A check of an
-  analyzer that is told of one variable twice is about such a structure too, and so is what code generation raises of
-  it.
+  which runs after all passes. A backtrace does not name functions that a library does not export: then it is the pass
+  with what the reduced module holds, marked as a guess. If the reference finds a wrong result before the code that
+  crashes, that result is the cause: if a pass plans memory wrongly, the crash may be anywhere in the run-time library.
+- An operator that an official pipeline leaves for the VM: why the pass that lowers operators has left it.
+- An error: the place of the check that failed, with its message if the check is about one thing. A check in the pass's
+  own file, an operator's lowering, an analysis or a code generator says whose bug it is. The message distinguishes the
+  checks of one function (places have no line numbers, which change with every release). In a file that several passes
+  use the pass counts too. The message of a check in a library (constructors, casts, containers, type inference,
+  schedule primitives) describes its argument: there the caller counts and not the message, since one wrong caller
+  fails many checks. Which intrinsic a code generator lacks does not count, since that depends on the dtype.
+- A wrong structure: the pass and the kind of binding that breaks, whatever else the module shows. This includes an
+  analyzer that is given one variable twice, and what code generation raises on such a module.
 - A wrong result: the pass, the kind of difference (value, shape, dtype, data-race, ...) and the shape of the rewrite
-  (`oracles.ir.rewrite`); of code generation, which rewrites nothing that can be compared, the kinds of nodes that store
-  the wrong elements. Another shape or dtype is the type that a pass has given to some binding;
-  passes that lower operators are one there, as they share what lowers each. Of a pass with code for each operator it
-  is the one whose code alone is wrong, with the attributes that its call has not by default.
+  (`oracles.ir.rewrite`). Code generation rewrites nothing that can be compared: there it is the kinds of nodes that
+  store the wrong elements. If the shape or dtype is wrong, the cause is the wrong type that a pass gave to a binding;
+  all passes that lower operators count as one there, since they share the lowerings. In a pass with code for each
+  operator, it is the operator whose code alone is wrong, with those attributes of its call that are not the default.
 - A use of a value after its kill, by a pass that is not documented for modules with kills: no culprit. Every pass that
-  moves bindings does it, since no kill names what it orders (apache/tvm: CanonicalizeBindings moves tuples).
-- A schedule: the last primitive. Reduction has dropped what is not needed, and the others lead up to it. A wrong
-  rewrite of a primitive may look like its right one, so what is special of the blocks that it was given counts too.
+  moves bindings does it, since a kill does not say which uses it must follow (apache/tvm: CanonicalizeBindings moves
+  tuples).
+- A schedule: the last primitive. Reduction has dropped the steps that are not needed, and the others prepare the last.
+  A wrong rewrite may look like a right one of the same primitive, so special properties of its blocks count too.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ from oracles.verdict import (
 )
 
 UNCERTAIN = "perhaps "
-"""How a cause begins that may be one with others, or several in one."""
+"""Begins a cause that is a guess: it may be the same bug as another cause, or several bugs."""
 LONGEST = 200
 """Characters of a cause."""
 CODEGEN = "codegen"
@@ -87,8 +87,8 @@ CODEGEN = "codegen"
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """What a pass did where the result is wrong: kinds of what it removed and of what it put there, sorted, with
-    operators abstracted. Empty where the module is the same."""
+    """What a pass did whose result is wrong: the kinds of bindings and nodes that it removed and added, sorted, with
+    operators abstracted. Empty if the module is the same."""
 
     removed: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
@@ -99,18 +99,18 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is found out of a reduced failure beside its verdict (`fuzzer.trial.facts`); "" and None for unknown.
+    """What is known of a reduced failure besides its verdict (`fuzzer.trial.facts`); "" and None for unknown.
 
-    running: the innermost pass that was running, where the verdict names a pipeline or a build. broken: the kind of
-    binding that breaks, and how; broken_by: what does it inside of the culprit, a pass or a class. retyped: that the
-    pass `retyped_by` gives a binding of some kind another type. left: why `left_by` leaves an operator for the VM;
-    logged: what it says of that in its log. stored: kinds of nodes in the values that PrimFuncs store. operators: kinds
-    of those of Relax in the module; each: the culprit has code for each operator. holds: kinds of all that the module
-    holds. traits: what is special of the blocks that a schedule was given. called: the kind of the operator whose call
-    cannot be typed. ends_lives: the pass is not documented for a module that ends lives of values, and was given one.
-    changes_input: the pass has changed the module that it was given. earlier: the wrong result that the reference finds
-    after the pass `running`, of built code that ends its process when it runs. floats: dtypes of the module's floats
-    other than float32, which reduction puts in the place of all that it can.
+    running: the innermost pass that was running, if the verdict names a pipeline or a build. broken: the kind of
+    binding that breaks, and how; broken_by: the pass or class inside the culprit that does it. retyped: the kind of
+    binding to which the pass `retyped_by` gives another type. left: why `left_by` leaves an operator for the VM;
+    logged: what its log says of that. stored: kinds of nodes in the values that PrimFuncs store. operators: kinds of
+    the Relax operators in the module; each: the culprit has code for each operator. holds: kinds of everything in the
+    module. traits: special properties of the blocks that a schedule was given. called: the kind of the operator whose
+    call cannot be typed. ends_lives: the module ends lives of values, and the pass is not documented for such modules.
+    changes_input: the pass changed the module that it was given. earlier: for built code that ends its process, the
+    wrong result that the reference finds after the pass `running`. floats: dtypes of the module's floats other than
+    float32, to which reduction changes all that it can.
     """
 
     running: str = ""
@@ -158,8 +158,8 @@ class Cause:
 def cause_of(oracle: str, failed: Failed, culprit: str, facts: Facts | None = None) -> Cause:
     """The cause of a failed verdict of a reduced case.
 
-    oracle: who has seen it, which no rule asks: one bug shows in several. `failed.detail` is TVM's traceback, or what a
-    process that crashed has printed. culprit: the pass that is blamed. facts: what else is known of the failure.
+    oracle: no rule asks for it, since several oracles may see one bug. `failed.detail` is TVM's traceback, or what a
+    process that crashed printed. culprit: the pass that is blamed. facts: what else is known of the failure.
     """
     known, blamed = facts or Facts(), _last_primitive(culprit)
     if known.earlier is not None:
@@ -185,7 +185,7 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: Facts | None = No
 
 
 def _on(kinds: tuple[str, ...]) -> str:
-    """What is added to a cause that is else a pass alone."""
+    """What is added to a cause that would be a pass alone without it."""
     return f" on {', '.join(kinds)}" if kinds else ""
 
 
@@ -198,7 +198,7 @@ def _last_primitive(culprit: str) -> str:
 
 
 def _native(failed: Failed, blamed: str, running: str, known: Facts) -> Cause:
-    if known.broken:  # A pass has left a module that no code can come of, and a later one, or the code, ends by it.
+    if known.broken:  # A pass left a module that cannot be compiled: a later pass, or the code, crashes.
         return Cause(known.broken_by or running, known.broken)
     site = crashed_in(failed.detail)
     how = failed.evidence.how if isinstance(failed.evidence, Died) else "a crash"
@@ -210,7 +210,7 @@ def _native(failed: Failed, blamed: str, running: str, known: Facts) -> Cause:
 
 def _thrown(failed: Failed, running: str, known: Facts) -> Cause:
     """The cause of an error. `running`: the innermost pass."""
-    if known.broken:  # A pass has left a module on which code generation, or a later pass, fails.
+    if known.broken:  # A pass left a module on which a later pass, or code generation, fails.
         return Cause(known.broken_by or running, known.broken)
     passed, said = sites(failed.detail), _said(failed)
     if not passed or is_of_others(failed.detail):
@@ -224,7 +224,7 @@ def _thrown(failed: Failed, running: str, known: Facts) -> Cause:
     who = running if caller is None else str(caller)
     if site.is_python and raised_in_python(failed.detail):
         return Cause(f"{site} in {running}", said)
-    if site.is_python:  # It has called C++ that names no file.
+    if site.is_python:  # It called C++ code that names no file.
         return _nameless(failed, who, said, known)
     if defines_variables(site):
         return Cause(who, DEFINED_TWICE)
@@ -237,7 +237,7 @@ def _thrown(failed: Failed, running: str, known: Facts) -> Cause:
 def _nameless(failed: Failed, who: str, said: str, known: Facts) -> Cause:
     """The cause of an error in C++ that names no file: casts and containers of the FFI, and the C++ library.
 
-    A pass with code for each operator may trip over one in many ways, which the message words by chance.
+    A pass with code for each operator may fail on one of them in many ways, with many messages.
     """
     if native := last_called(failed.detail):
         return Cause(who, f"{native}: {said}")
@@ -260,16 +260,16 @@ def _library(site: Site) -> str:
 
 _RAISED = re.compile(r"^(?:\w+\.)*(\w+)(?:: ?(.*))?$", re.MULTILINE)
 _TYPES = re.compile(r"\b(?:ir|prim|relax|tirx|s_tir)\.(?:\w+\.)*[A-Z]\w*|'[A-Z]\w*'(?= object)")
-"""Classes of TVM's nodes, which say what was met and not what is wrong."""
+"""Classes of TVM's nodes: they say what was found there, not what is wrong."""
 _OF_A_VERSION = re.compile(r"(?<=^UnboundLocalError).*|(?<=^RecursionError).*|\. Did you mean.*|(?<=to unpack) \(.*")
-"""What Python's own messages say in some of its versions only."""
+"""Parts of Python's own messages that only some versions have."""
 _OF_LLVM = re.compile(r"\s[%@][^\s=]+ = .*", re.DOTALL)
 """Instructions that LLVM's verifier quotes after each of its sentences."""
 
 
 def _said(failed: Failed) -> str:
-    """The message of an error, whichever oracle tells it: the first paragraph of what the traceback ends with. What it
-    prints of an operator becomes its name, which is one of TVM's and not of the program."""
+    """The message of an error, for any oracle: the first paragraph after the traceback. A printed operator becomes its
+    name, which is TVM's and not the program's."""
     end = max((match.end() for match in FRAME.finditer(failed.detail)), default=None)
     lines = [] if end is None else failed.detail[end:].split("\n")
     raised = next((i for i, line in enumerate(lines) if line[:1].strip() and _RAISED.match(line)), None)
@@ -281,7 +281,7 @@ def _said(failed: Failed) -> str:
 
 
 _TOPI = re.compile(r"\bTOPI \w+")
-"""An operator as a legalisation names it in its log: one sentence is one limit, of several operators."""
+"""An operator as a legalisation names it in its log: the same sentence about several operators is one limit."""
 
 
 def _of_any_operator(logged: str) -> str:
@@ -292,7 +292,7 @@ _INTRINSIC = re.compile(r"\btirx\.\w+")
 
 
 def _of_any_intrinsic(site: Site, said: str, known: Facts) -> str:
-    """A message of a code generator: for which intrinsics it has no code hangs on the dtype, and not on each."""
+    """A message of a code generator: which intrinsics it has no code for depends on the dtype."""
     if not site.file.startswith("src/target/") or not _INTRINSIC.search(said):
         return said
     of = f" of {', '.join(known.floats)}" if known.floats else ""
@@ -337,7 +337,7 @@ def _wrong(failed: Failed, blamed: str, known: Facts) -> Cause:
 
 
 _ASIDE = re.compile(r"\bat <root>[\w.\[\]]*?\.(node\.dom|buffer\.(?:elem_offset|strides|shape))\b")
-"""Parts of nodes that passes forget, as TVM's verifier names the place of a variable: no code runs there."""
+"""Parts of nodes that passes forget to rewrite, as TVM's verifier names the place of a variable: no code runs there."""
 
 
 def _aside(message: str) -> str:
@@ -346,12 +346,12 @@ def _aside(message: str) -> str:
 
 
 FOLLOWS_VALUES = frozenset({"uninitialised", "out-of-bounds"})
-"""Traps that one wrong rewrite springs in one program, where it gives another number, or a NaN, in the next: an index
-that is off lies outside of a small buffer, and a store that is missing shows where nothing was stored before."""
+"""The same wrong rewrite may be one of these traps in one program and a wrong number or NaN in the next: a wrong index
+is outside of a small buffer and inside of a large one; a missing store leaves an element uninitialised, or as it was."""
 
 
 def _difference(failed: Failed) -> str | None:
-    """The kind of difference of a wrong result, or of the trap in its place; None for any other failure."""
+    """The kind of difference of a wrong result, or of the trap that stands for it; None for any other failure."""
     match failed.evidence:
         case AnotherForm(what):
             return what

@@ -1,9 +1,9 @@
 """Which source file a function of a stripped TVM comes from, by the order in which objects were linked.
 
-A check of TVM that fails names its file: the code of `src/relax/x.cc` loads the address of a text that ends in that
-path, and no other file's does. The linker puts the functions of an object next to each other, object after object, so
-all functions from the first such load of a file to the first of the next file are taken for the former's. A file
-without checks is counted with its neighbour, and a few functions at an edge may be.
+TVM's checks name their file: the code of `src/relax/x.cc` loads the address of a string that ends in that path, and no
+other file does. The linker places the functions of one object file next to each other. So the functions between the
+first such load of one file and the first load of the next belong to the first file. A file without checks is counted
+with its neighbour, and so may be a few functions at a boundary.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ FOLDERS = ("relax", "tirx", "s_tir", "sym")
 _ENDING = b".cc\0"
 _PATH = re.compile(rb"(?:^|/)(src/(?:[\w.+-]+/)*[\w.+-]+\.cc)\Z")
 _FOREIGN = (b"3rdparty/", b"/_deps/", b"/../")
-"""In paths of libraries that were linked in: of TVM's own, and of the compiler's."""
+"""In paths of libraries that were linked in: those of TVM, and of the compiler."""
 _LONGEST = 1024
 _CHUNK = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Neighbouring functions of one file, named from `src/` on: those from `start` to `end`, by their number."""
+    """Neighbouring functions of one file. file: its path from `src/` on. start, end: their indices; end is excluded."""
 
     file: str
     start: int
@@ -38,12 +38,12 @@ class Run:
 
 
 def runs_of_files(elf: Elf, text: Section, functions: Functions) -> tuple[Run, ...]:
-    """The files in the order of linking. Raises NoMap where fewer than two are told."""
+    """The files in the order of linking. Raises NoMap if fewer than two are found."""
     names = dict(_paths(elf))
     anchors = sorted(_loads(elf, text, names))
     order = _linked_once(anchors)
     if len(order) < 2:
-        raise NoMap("it does not tell which code is of which source file")
+        raise NoMap("it does not say which code comes from which source file")
     starts = functions.start.tolist()
     firsts = [max(0, bisect_right(starts, place) - 1) for place, _ in order]
     last = bisect_right(starts, anchors[-1][0])
@@ -55,7 +55,7 @@ def runs_of_files(elf: Elf, text: Section, functions: Functions) -> tuple[Run, .
 
 
 def _paths(elf: Elf) -> Iterator[tuple[int, str]]:
-    """Address and path, from `src/` on, of each text that ends in the path of a source file of TVM."""
+    """The address and the path (from `src/` on) of each string that ends in the path of a source file of TVM."""
     for section in elf.constants:
         end = section.offset + section.size
         at = elf.data.find(_ENDING, section.offset, end)
@@ -70,7 +70,7 @@ def _paths(elf: Elf) -> Iterator[tuple[int, str]]:
 
 
 def _loads(elf: Elf, text: Section, names: dict[int, str]) -> Iterator[tuple[int, str]]:
-    """Where code loads the address of one of these texts (`lea reg, [rip + distance]`), and the path."""
+    """Where code loads the address of one of these strings (`lea reg, [rip + distance]`), and the path."""
     wanted = np.array(sorted(names), np.int64)
     code = elf.bytes_of(text)
     for begin in range(0, len(code), _CHUNK):
@@ -88,10 +88,10 @@ def _distances(part: NDArray[np.uint8], at: NDArray[np.int64]) -> NDArray[np.int
 
 
 def _linked_once(anchors: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
-    """The first load of each file, in order, of the code that runs often.
+    """The first load of each file in the main part of the code, in order.
 
-    A linker puts what compilers take for rare (.text.unlikely) of all objects before the rest, so that files come a
-    second time; from behind, the order is read until a file comes again.
+    Linkers put the rarely executed code (.text.unlikely) of all objects first, so each file may occur twice. The list
+    is read backwards until a file occurs again.
     """
     order: list[tuple[int, str]] = []
     seen: set[str] = set()
