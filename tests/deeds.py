@@ -49,31 +49,35 @@ def deaf():
 def forks_on():
     """Its process is another one every few milliseconds, each in a session of its own."""
     path = os.path.join(os.environ["HOSTILE"], "")
+    reader, writer = os.pipe()
     if os.fork() == 0:
         while True:
             os.setsid()
             with open(path + str(os.getpid()), "w"):
-                pass
+                os.write(writer, b"!")
             if os.fork():
                 os._exit(0)
             time.sleep(0.005)
-    time.sleep(0.1)
+    for _ in range(3):
+        os.read(reader, 1)
 
 
 def breeds():
     """A group of processes that grows."""
+    reader, writer = os.pipe()
     if os.fork() == 0:
         for _ in range(5):
             os.fork()
             with open(os.path.join(os.environ["HOSTILE"], str(os.getpid())), "w"):
-                pass
+                os.write(writer, b"!")
         while True:
             if os.fork() == 0:
                 time.sleep(0.05)
                 os._exit(0)
             time.sleep(0.01)
             os.waitpid(-1, os.WNOHANG)
-    time.sleep(0.1)
+    for _ in range(10):  # of 62
+        os.read(reader, 1)
 
 
 def overflows():

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from typing_extensions import assert_never
+
 from corpus.store import CorruptCase, StoredCase, read_case
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.commands.reduce_asked import ReduceOptions, read_predicate
@@ -17,17 +19,23 @@ from fuzzer.oneshot.ask import ask, scratch_folder
 from fuzzer.oneshot.messages import (
     STOP,
     Better,
+    Culprit,
+    FaultLine,
     Keep,
     Kept,
+    Note,
     NothingFails,
     Printed,
     Recorded,
     Reduction,
     Reply,
     Request,
+    Row,
+    VariableValue,
     Warned,
 )
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
+from fuzzer.protocol import Done, Ready, Refused
 from fuzzer.results import NothingToReduce, ReduceResult
 from fuzzer.settings import case_folder
 from fuzzer.trust import admit, is_trusted_subject
@@ -216,8 +224,12 @@ class _Reducing:
                 tell(f"warning: {line}")
             case Printed(text, candidate):
                 self._show_first(text, candidate)
+            case Reduction() | NothingFails() | Ready() | Refused() | Done():
+                pass  # `ask` gives them back, or raises.
+            case Row() | Culprit() | FaultLine() | Note() | VariableValue():
+                pass  # What a check says.
             case _:
-                pass
+                assert_never(reply)
 
     def _show_first(self, text: str, candidate: str) -> None:
         """Shows what the predicate printed of the first candidate, and keeps that, if it is not the user's file."""

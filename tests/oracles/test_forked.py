@@ -187,7 +187,8 @@ def test_nothing_outlives_a_parent(tmp_path: Path) -> None:
                 folder = tmp_path / f"{kind}-{number}-{which}"
                 folder.mkdir()
                 _killed(kind, number, which, folder)
-                wait_for(lambda folder=folder: left_alive(folder) == [])  # type: ignore[misc]
+                wait_for(lambda folder=folder: not left_alive(folder))  # type: ignore[misc]
+                assert left_alive(folder) == []
 
 
 def _killed(kind: str, number: signal.Signals, which: str, folder: Path) -> None:

@@ -251,7 +251,7 @@ def commands(shown: str) -> list[str]:
     return [line for line in lines if line.strip().startswith("::") or "##[" in line or "##vso[" in line.lower()]
 
 
-def on_terminals(draw: Callable[[Terminal, str], None], text: str) -> None:
+def assert_harmless_on_terminals(draw: Callable[[Terminal, str], None], text: str) -> None:
     """Asserts that a text comes out without effect, through a pipe and on a terminal, where only rich's styles have."""
     plain = _drawn(draw, text, None)
     assert "".join(set(plain) & {chr(code) for code in range(32)} - {"\n"}) == ""
@@ -306,7 +306,7 @@ def _unescaped(terminal: Terminal, text: str) -> None:
 @example(text=HOSTILE)
 @example(text="[/bold]")
 def test_a_text_does_nothing_to_a_terminal(draw: Callable[[Terminal, str], None], text: str) -> None:
-    on_terminals(draw, text.encode("utf-8", "replace").decode() if draw is _live else text)
+    assert_harmless_on_terminals(draw, text.encode("utf-8", "replace").decode() if draw is _live else text)
 
 
 @examples(40)
