@@ -347,7 +347,7 @@ def _aside(message: str) -> str:
 
 FOLLOWS_VALUES = frozenset({"uninitialised", "out-of-bounds"})
 """The same wrong rewrite may be one of these traps in one program and a wrong number or NaN in the next: a wrong index
-is outside of a small buffer and inside of a large one; a missing store leaves an element uninitialised, or as it was."""
+is outside of a small buffer and inside of a large one; a missing store leaves an element as it was."""
 
 
 def _difference(failed: Failed) -> str | None:
