@@ -17,6 +17,7 @@ from fuzzer.cli_capture import capture
 from fuzzer.cli_coverage import coverage
 from fuzzer.cli_options import Config, Join, Json, Known, Load, Passes, SubjectPath, Target, Trust
 from fuzzer.cli_replay import replay, since
+from fuzzer.cli_run import run
 from fuzzer.errors import (
     EnvironmentFault,
     ExitStatus,
@@ -24,7 +25,6 @@ from fuzzer.errors import (
     end_like_ctrl_c,
     refuse_empty,
     status_of_command,
-    tell,
 )
 from fuzzer.streams import swallowing_streams
 
@@ -54,68 +54,7 @@ def passfuzz(
     """Finds wrong compiler passes in Apache TVM, names the pass, and hands back a minimal script."""
 
 
-@app.command()
-def run(
-    time: Annotated[str | None, typer.Option(help="How long: 60s, 10m, 6h. [default: 60s without --cases]")] = None,
-    cases: Annotated[int | None, typer.Option(help="How many cases.", show_default=False)] = None,
-    seed: Annotated[int | None, typer.Option(help="Campaign seed. [default: random, printed]")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Worker processes. [default: CPUs]")] = None,
-    target: Annotated[list[str] | None, typer.Option(help="llvm, cuda or cuda-cpu; repeatable.")] = None,
-    passes: Annotated[str | None, typer.Option(help="Names, or @relax, @tir, @pipelines.", metavar="A,B")] = None,
-    oracles: Annotated[str | None, typer.Option(help="Oracles by name. [default: all]", metavar="A,B")] = None,
-    load: Load = None,
-    corpus: Annotated[
-        Path | None,
-        typer.Option(
-            help="Case folders: their findings are known, their modules start a quarter of the cases.", metavar="DIR"
-        ),
-    ] = None,
-    known: Known = None,
-    fail_on: Annotated[str | None, typer.Option(help="Tiers that fail. [default: A,B]", metavar="A,B")] = None,
-    shard: Annotated[str | None, typer.Option(help="Part i of n, from 1.", metavar="i/n")] = None,
-    on: Annotated[str, typer.Option(help="local, dask, ray, dask://ADDRESS or ray://ADDRESS.")] = "local",
-    out: Annotated[Path | None, typer.Option(help="Results. [default: passfuzz-out]", metavar="DIR")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Remove the results of an earlier run under --out.")] = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run under --out, and reduce what it has left.")
-    ] = False,
-    trust: Trust = False,
-    coverage: Annotated[
-        bool, typer.Option("--coverage", help="Count the basic blocks of TVM's own code that are reached.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Fuzz passes until the time or the cases are spent; results are under --out."""
-    from fuzzer.selection import check_oracle_names, check_pass_names
-    from fuzzer.settings import jobs_warning, read_settings
-
-    settings = read_settings(
-        time=time,
-        cases=cases,
-        seed=seed,
-        jobs=jobs,
-        targets=target or (),
-        passes=passes,
-        oracles=oracles,
-        load=load,
-        corpus=corpus,
-        known=known,
-        fail_on=fail_on,
-        shard=shard,
-        on=on,
-        out=out,
-        fresh=fresh,
-        resume=resume,
-        trust=trust,
-        coverage=coverage,
-    )
-    check_pass_names(settings.passes, settings.load is not None)
-    check_oracle_names(settings.oracles, "--oracles")
-    if settings.on == "local" and (warning := jobs_warning(settings.jobs)) is not None:
-        tell(f"warning: {warning}")
-    from fuzzer.commands.run import run_and_report  # after the options were checked: it takes longer than they do
-
-    raise typer.Exit(run_and_report(settings, as_json))
+app.command()(run)
 
 
 @app.command()

@@ -94,7 +94,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("campaign", "capture", "oneshot", "worker", "render"),
         ("plugin", "replaying"),
         ("commands",),
-        ("cli_capture", "cli_coverage", "cli_replay"),
+        ("cli_capture", "cli_coverage", "cli_replay", "cli_run"),
         ("cli",),
     ),
 }
