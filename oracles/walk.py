@@ -44,16 +44,16 @@ def taken(
     outcome: IRModule | Raised,
     tier: Tier = "B",
     under_test: bool = True,
-    trusting: bool = False,
+    hash_input: bool = True,
 ) -> Step:
     """The step of a pass that has just been applied to the module at `start`.
 
     Where the result is made of the very objects of the input, the step ends at the input module: the next pass is
-    given that, and what is remembered of it holds. trusting: whether the pass has changed its input in place is not
-    asked.
+    given that, and what is remembered of it holds. hash_input: False takes it that the pass has left its input as it
+    was.
     """
     result = None if isinstance(outcome, Raised) else outcome
-    kept, code = fingerprints_after(start.module, result, anew=not trusting)
+    kept, code = fingerprints_after(start.module, result, hash_input)
     if kept != start.code:
         FINGERPRINTS.put(start.module, kept)  # It was changed in place: what was remembered of it is void.
     if isinstance(outcome, Raised):
@@ -76,14 +76,14 @@ def walk(
     *,
     tiers: Sequence[Tier] = (),
     under_test: Collection[str] | None = None,
-    trusting: bool = False,
+    hash_input: bool = True,
     around: Callable[[PassCall], AbstractContextManager[None]] = lambda call: nullcontext(),
 ) -> Iterator[Step]:
     """Applies the passes one by one, each when the step before it has been looked at. The last step is the first that
     raised, or the last pass.
 
     rows: a row for each pass. tiers: of each pass, "B" where there are none. under_test: the names of passes whose
-    failures count, None for all. trusting: see `taken`. around: entered around each application, to time it or to say
+    failures count, None for all. hash_input: see `taken`. around: entered around each application, to time it or to say
     what is being done.
     """
     position = start
@@ -91,7 +91,9 @@ def walk(
         with around(call):
             outcome = bench.apply(call, position.module)
         counts = under_test is None or call.name in under_test
-        step = taken(index, position, call, rows[call.name], outcome, tiers[index] if tiers else "B", counts, trusting)
+        step = taken(
+            index, position, call, rows[call.name], outcome, tiers[index] if tiers else "B", counts, hash_input
+        )
         applications = bench.applications
         yield step
         if step.end is None:

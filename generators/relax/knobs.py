@@ -258,6 +258,9 @@ class Knobs:
     """The same at most, where passes under test look for constants."""
     special_share: float = 0.2
     """A constant holds one value throughout that is special to some operator."""
+    special_choices: int = 4
+    """How often `where` stands among the operators that ask what NaN and infinities are: each of those stands once, and
+    it is the only one that chooses by them."""
     constant_share: float = 0.15
     """A constant in scope may be an operand where a value that is no constant would do."""
     fixed_share: float = 0.35

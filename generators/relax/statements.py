@@ -16,6 +16,7 @@ from generators.operators.table import OPERATORS
 from generators.ranges import Range
 from generators.relax.body import Statement
 from generators.relax.chains import draw_chain, linked
+from generators.relax.knobs import DEFAULT
 from generators.relax.nested_tuples import draw_nested_output, draw_tuples_of_tuples
 from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, dim_expr, ranges_of
@@ -30,7 +31,9 @@ _BESIDE = tuple(OPERATORS[f"relax.{name}"] for name in ("add", "where", "equal",
 """Operators that most values can be operands of."""
 _TAKING = tuple(row for row in OPERATORS.values() if row.specials.takes >= ARITHMETIC)
 """Operators that have a meaning for NaN and infinities."""
-_COMPARING = tuple(row for row in _TAKING if not row.specials.keeps) + (OPERATORS["relax.where"],) * 4
+_COMPARING = (
+    tuple(row for row in _TAKING if not row.specials.keeps) + (OPERATORS["relax.where"],) * DEFAULT.special_choices
+)
 """Those that give truths about them, or choose."""
 
 

@@ -36,14 +36,15 @@ def _composed(module: IRModule, codes: list[int]) -> int:
 FINGERPRINTS = by_module(fingerprint)
 
 
-def fingerprints_after(before: IRModule, after: IRModule | None, anew: bool = True) -> tuple[int, int | None]:
+def fingerprints_after(before: IRModule, after: IRModule | None, hash_input: bool = True) -> tuple[int, int | None]:
     """The fingerprints of the input of a pass and of its result, both right after the pass; the second is None where
     there is no result, or one made of the very objects of the input: what most passes of TIR give for functions in
     which they find nothing to do.
 
-    A function that both modules hold is hashed once. anew: False takes it that the pass has left the input as it was.
+    A function that both modules hold is hashed once. hash_input: False takes it that the pass has left the
+    input as it was.
     """
-    functions, codes = named_functions(before), HASHES.fresh(before) if anew else HASHES.of(before)
+    functions, codes = named_functions(before), HASHES.fresh(before) if hash_input else HASHES.of(before)
     kept = _composed(before, codes)
     if after is None or after.same_as(before):
         return kept, None

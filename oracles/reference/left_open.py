@@ -28,7 +28,7 @@ def left_open(
     if row.elementwise:
         return _of_elements(row, operands, floats, special, results)
     if row.rounding is Rounding.RING:
-        return _of_sums(row, operands, evaluate, results, special)
+        return _of_sums(row, operands, floats, special, evaluate, results)
     if row.rounding is Rounding.SMOOTH:
         return _of_functions(row, floats, results, special)
     nan = row.rounding in (Rounding.STEP, Rounding.ORDER) and any(np.isnan(o.value).any() for o in special)
@@ -97,11 +97,15 @@ def _of_functions(
 
 
 def _of_sums(
-    row: Operator, operands: Sequence[Runtime], evaluate: Evaluate, results: Sequence[Array], special: Sequence[Tensor]
+    row: Operator,
+    operands: Sequence[Runtime],
+    floats: Sequence[Tensor],
+    special: Sequence[Tensor],
+    evaluate: Evaluate,
+    results: Sequence[Array],
 ) -> list[Array | None]:
     """Sums and products of many elements: open is what a special one goes into, unless the row takes it and every
     operand is exact, so that no sign is in doubt."""
-    floats = [o for o in operands if isinstance(o, Tensor) and is_float(o.dtype)]
     exact = all(o.error is None for o in floats)
     if special and exact and _takes(row.specials.takes, special):
         return [None] * len(results)
