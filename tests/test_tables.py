@@ -60,3 +60,25 @@ def test_facts_name_what_the_table_has() -> None:
         assert row.place.relies_on is None or row.place.relies_on in PASSES
         assert row.foreign.name != row.name, "give a name only where it is another one"
         assert not (row.promise.again_with and not row.promise.idempotent), "without the promise there is no exception"
+
+
+ONE_CLASS = ("Step", "Bench", "Program", "Place", "Plan", "Draft", "Witness", "View", "Case", "Trace", "Finding")
+"""Words that have one meaning: at most one class is called so."""
+OTHERWISE = {"generators/tir/recipes/pipelines.py: Step": "a statement of a software pipeline, which has steps too"}
+
+
+def classes(paths: list[Path]) -> Iterator[tuple[str, str]]:
+    """The names of the classes in these files, with where they are."""
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                yield node.name, f"{path.relative_to(ROOT).as_posix()}: {node.name}"
+
+
+def test_a_word_with_one_meaning_is_one_class() -> None:
+    called: dict[str, list[str]] = {word: [] for word in ONE_CLASS}
+    for name, where in classes(product_files()):
+        if name in called and where not in OTHERWISE:
+            called[name].append(where)
+    assert called["Step"] and called["Place"]
+    assert [places for places in called.values() if len(places) > 1] == []

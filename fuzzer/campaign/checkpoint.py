@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from corpus.store import write_atomically
 from fuzzer.campaign.deck import Deck
-from fuzzer.campaign.docket import Docket, Key, Open, Place
+from fuzzer.campaign.docket import AlikeFailures, Docket, Key, Open
 from fuzzer.engines.messages import Versions
 from fuzzer.errors import UsageError
 from fuzzer.processes.lines import line_of
@@ -77,7 +77,7 @@ class Checkpoint(Struct):
     wall_s: float
     tally: Tally
     deck: Deck
-    places: list[tuple[Key, Place]]
+    places: list[tuple[Key, AlikeFailures]]
     given_up: list[Open]
     later: dict[int, list[tuple[Failure, float]]]
     rows: list[FindingRow]

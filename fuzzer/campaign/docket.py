@@ -46,7 +46,7 @@ class Open(Struct):
     said: str = ""
 
 
-class Place(Struct):
+class AlikeFailures(Struct):
     """Failures that look alike before reduction.
 
     looked_at: how many sightings had their turn. fruitless: reductions in a row that found nothing new.
@@ -70,13 +70,13 @@ class Docket:
     def __init__(self, in_order: bool = False, looks_known: Callable[[Failure], bool] = lambda _failure: False) -> None:
         self.in_order = in_order
         self._looks_known = looks_known
-        self.places: dict[Key, Place] = {}
+        self.places: dict[Key, AlikeFailures] = {}
         self.given_up: list[Open] = []
         self._waiting: list[tuple[bool, int, int, Key]] = []
         self._arrived = 0
         self.changes = 0
 
-    def go_on(self, places: Iterable[tuple[Key, Place]], given_up: Iterable[Open]) -> None:
+    def go_on(self, places: Iterable[tuple[Key, AlikeFailures]], given_up: Iterable[Open]) -> None:
         """Takes over what an earlier campaign has left: what it was working on, and what it had given up, waits."""
         self.places = dict(places)
         for key, place in self.places.items():
@@ -84,7 +84,7 @@ class Docket:
                 place.open.tries = 0
                 self._queue(key)
         for one in given_up:
-            place = self.places.setdefault(place_of(one.failure), Place())
+            place = self.places.setdefault(place_of(one.failure), AlikeFailures())
             if place.open is None:
                 one.tries = 0
                 place.open = one
@@ -95,7 +95,7 @@ class Docket:
     def sighted(self, failure: Failure, at_s: float) -> str | None:
         """A failure was seen: the slug of the finding that it is another sighting of, None where there is none."""
         key = place_of(failure)
-        place = self.places.setdefault(key, Place())
+        place = self.places.setdefault(key, AlikeFailures())
         if place.slug is not None and not _differs_by_operator(failure):
             return place.slug
         if place.open is not None:
@@ -107,7 +107,7 @@ class Docket:
             return self._dropped(place, failure)
         return self._look_at(key, place, failure, at_s)
 
-    def _look_at(self, key: Key, place: Place, failure: Failure, at_s: float) -> str | None:
+    def _look_at(self, key: Key, place: AlikeFailures, failure: Failure, at_s: float) -> str | None:
         place.looked_at += 1
         rarely = place.fruitless >= (SAME_PLACE if _differs_by_operator(failure) else 1)
         if rarely and not self._has_its_turn(place.looked_at):
@@ -116,7 +116,7 @@ class Docket:
         self._queue(key)
         return None
 
-    def _dropped(self, place: Place, failure: Failure) -> str | None:
+    def _dropped(self, place: AlikeFailures, failure: Failure) -> str | None:
         if place.slug is None and not _differs_by_operator(failure):
             place.unnamed += 1
         return place.slug
@@ -203,7 +203,7 @@ class Docket:
             place.slug = None  # Another sighting may be confirmed.
         return self._settled(key, place)
 
-    def _settled(self, key: Key, place: Place) -> list[str]:
+    def _settled(self, key: Key, place: AlikeFailures) -> list[str]:
         place.open = None
         self.changes += 1
         seen: list[str] = []
