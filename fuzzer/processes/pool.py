@@ -92,7 +92,7 @@ class Pool:
         self._selector.unregister(slot.process.stdout)
         slot.process.wait()
         self.slots.remove(slot)
-        return WorkerLost(self._how(slot), slot.ready)
+        return WorkerLost(self._how(slot), slot.ready, killed=slot.process.returncode == -signal.SIGKILL)
 
     def _how(self, slot: LocalSlot) -> str:
         """How a worker ended, with the last line that it wrote on stderr."""
