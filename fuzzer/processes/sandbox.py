@@ -163,8 +163,8 @@ _MACHINES = {
     # process_vm_writev; mount, unshare, setns; bpf, perf_event_open, keyctl, add_key, request_key;
     # utime, utimes, futimesat, utimensat; shm*, sem*, msg* (System V); setpriority, sched_setparam, sched_setscheduler,
     # sched_setattr, ioprio_set; reboot, sethostname, setdomainname, settimeofday, clock_settime, clock_adjtime,
-    # adjtimex, swapon, swapoff, acct, syslog, init_module, finit_module, delete_module, kexec_load, kexec_file_load, quotactl,
-    # chroot, pivot_root, vhangup
+    # adjtimex, swapon, swapoff, acct, syslog, init_module, finit_module, delete_module, kexec_load, kexec_file_load,
+    # quotactl, chroot, pivot_root, vhangup
     "x86_64": _Machine(
         0xC000003E,
         (41, 90, 91, 92, 93, 94, 260, 268, 188, 189, 190, 197, 198, 199, 76, 101, 311, 165, 272, 308)
