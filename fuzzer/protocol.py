@@ -104,7 +104,7 @@ class Sample:
 
 
 class JudgeCases(Struct, frozen=True, tag="judge cases"):
-    """Draw and judge these cases in this order, beginning none after `seconds`."""
+    """Draw and judge these cases in this order, beginning none but the first after `seconds`."""
 
     indices: tuple[int, ...]
     seconds: float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 from pathlib import Path
 
 from corpus.finding import Finding
@@ -11,7 +12,7 @@ from corpus.issue import Similar
 from fuzzer.campaign.checkpoint import Checkpoint, write_checkpoint, write_unreduced
 from fuzzer.campaign.docket import Docket
 from fuzzer.campaign.out_folder import OWN_FAULTS, UNCONFIRMED
-from fuzzer.errors import line_of, tell
+from fuzzer.errors import EnvironmentFault, line_of, tell
 from fuzzer.protocol import Judged
 
 CHECKPOINT_S = 5.0
@@ -19,17 +20,24 @@ CHECKPOINT_S = 5.0
 
 
 class Disk:
-    """Writes under `out` for the campaign of a seed. cannot_write: why something was not written that may be later."""
+    """Writes under `out` for the campaign of a seed. cannot_write: why something was not written that may be later.
 
-    def __init__(self, out: Path, seed: int) -> None:
+    scratch: a folder in `out`, there for as long as that is where the campaign has begun to write.
+    """
+
+    def __init__(self, out: Path, seed: int, scratch: str) -> None:
         self._out = out
         self._seed = seed
+        self._scratch = Path(scratch)
         self._written = -1
-        self._checked_at = 0.0
+        self._checked_at = -inf
         self.cannot_write: OSError | None = None
 
     def tries(self, action: Callable[[], object]) -> bool:
-        """Whether something could be written; a warning on stderr, once, where it could not."""
+        """Whether something could be written; a warning on stderr, once, where it could not. Raises EnvironmentFault
+        where the folder is gone: in a new one, half of the results would look whole."""
+        if not self._scratch.exists():
+            raise EnvironmentFault(f"--out {self._out}: was moved or removed while the run was writing there")
         try:
             action()
         except OSError as error:

@@ -90,7 +90,7 @@ class _Campaign:
         self.before_s = 0.0
         """The seconds of the campaign that this one goes on with."""
         self.start = time.monotonic()
-        self.disk = Disk(settings.out, settings.seed)
+        self.disk = Disk(settings.out, settings.seed, plan.scratch)
 
     @property
     def now(self) -> float:
@@ -116,8 +116,8 @@ class _Campaign:
         try:
             self._await_worker(pool)
             self.settings = replace(self.settings, jobs=self.settings.jobs or len(pool.slots))
-            self.start = time.monotonic()
             self.observer.on_start(replace(self.settings, time_s=self.end))
+            self.start = time.monotonic()
             try:
                 self._go(pool)
             finally:
@@ -156,11 +156,11 @@ class _Campaign:
             for heard in pool.answers(0.2):
                 if isinstance(heard.answer, Refused):
                     raise UsageError(heard.answer.message)
-                if isinstance(heard.answer, WorkerLost):
-                    raise EnvironmentFault(
-                        f"TVM cannot be imported: {heard.answer.how}; `passfuzz doctor` looks closer"
-                    )
+                if isinstance(lost := heard.answer, WorkerLost) and not lost.killed:
+                    raise EnvironmentFault(f"TVM cannot be imported: {lost.how}; `passfuzz doctor` looks closer")
                 self._take(pool, heard)
+            if self.fault is not None:
+                raise EnvironmentFault(self.fault)
             if time.monotonic() - began > READY_S:
                 raise EnvironmentFault(f"no worker is ready within {READY_S:g} s; `passfuzz doctor` looks closer")
 
@@ -181,10 +181,10 @@ class _Campaign:
             self.disk.tries(lambda: self.observer.on_tally(self.tally, self.now))
 
     def _drawing(self) -> bool:
-        """Whether cases are still handed out."""
+        """Whether cases are still handed out; some are, however short the time is."""
         if self.interrupts.happened or self.deck.empty:
             return False
-        return self.end is None or self.now < self.end
+        return self.end is None or self.now < self.end or self.deck.fresh == 0
 
     def _finished(self, pool: Workforce) -> bool:
         if self._drawing():
@@ -268,13 +268,13 @@ class _Campaign:
         if self.fault is not None:
             return
         self.lost_workers += 1
-        if not lost.was_ready or self.lost_workers > LOST_PER_JOB * self.settings.jobs:
+        if not (lost.was_ready or lost.killed):
             self.fault = f"a worker process ended ({lost.how}) before it was ready"
-            if lost.was_ready:
-                self.fault = f"{self.lost_workers} worker processes ended, the last one {lost.how}"
-            return
-        bump(self.tally.skipped, "worker process lost", 1)
-        pool.replace()
+        elif self.lost_workers > LOST_PER_JOB * self.settings.jobs:
+            self.fault = f"{self.lost_workers} worker processes ended, the last one {lost.how}"
+        else:
+            bump(self.tally.skipped, "worker process lost", 1)
+            pool.replace()
 
     def _give_up_case(self, reason: str) -> None:
         self.tally.add(Tally(generated=1, skipped={reason: 1}))

@@ -63,18 +63,14 @@ class Paths:
     def arriving(self, command: Command) -> Command:
         """A command of the campaign as the worker of this node takes it."""
         if isinstance(command, Confirm):
-            return Confirm(_moved(command.finding, self.there, self.here), command.token)
+            return msgspec.structs.replace(command, finding=_moved(command.finding, self.there, self.here))
         return command
 
     def leaving(self, answer: Answer) -> Answer:
         """An answer of the worker as the campaign takes it."""
-        match answer:
-            case Reduced(token, finding, ended) if finding is not None:
-                return Reduced(token, _moved(finding, self.here, self.there), ended)
-            case Confirmed(token, finding, shown, ended):
-                return Confirmed(token, _moved(finding, self.here, self.there), shown, ended)
-            case _:
-                return answer
+        if isinstance(answer, (Reduced, Confirmed)) and answer.finding is not None:
+            return msgspec.structs.replace(answer, finding=_moved(answer.finding, self.here, self.there))
+        return answer
 
 
 def _moved(pickled: bytes, from_plan: Plan, to_plan: Plan) -> bytes:

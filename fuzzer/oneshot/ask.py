@@ -15,11 +15,13 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.oneshot.messages import Reply, Request
 from fuzzer.processes.guard import end
 from fuzzer.processes.lines import Lines
+from fuzzer.processes.output import Output
 from fuzzer.processes.start import module_command, worker_environment
 from fuzzer.protocol import Done, Ready, Refused
 from fuzzer.versions import require_tvm
@@ -106,17 +108,16 @@ def _replies(
 
 def _heard(process: subprocess.Popen[bytes], limit_s: float, look: Callable[[], None]) -> Iterator[Reply]:
     """Replies until the end of the stream, or until the process does not get ready or done in time."""
-    assert process.stdout is not None
     start = time.monotonic()
     allowed, lines = READY_S, Lines[Reply](Reply)
-    with selectors.DefaultSelector() as selector:
-        selector.register(process.stdout, selectors.EVENT_READ)
+    with selectors.DefaultSelector() as selector, closing(Output(process)) as output:
+        output.register(selector)
         while (left := start + allowed - time.monotonic()) > 0:
             look()
             if not selector.select(min(left, LOOK_S)):
                 continue
-            data = os.read(process.stdout.fileno(), 1 << 16)
-            if not data:
+            data = output.take()
+            if data is None:
                 return
             for reply in lines.take(data):
                 if isinstance(reply, Ready):

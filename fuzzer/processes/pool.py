@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fuzzer.processes.guard import end
 from fuzzer.processes.lines import Lines, line_of
+from fuzzer.processes.output import Output
 from fuzzer.processes.start import module_command, worker_environment
 from fuzzer.processes.workforce import FromWorker, Slot, WorkerLost
 from fuzzer.protocol import Answer, Begin, Command, Done, Plan, Ready
@@ -25,6 +26,7 @@ class LocalSlot(Slot):
     """A worker process of this machine."""
 
     process: subprocess.Popen[bytes] = field(kw_only=True)
+    output: Output = field(kw_only=True)
     lines: Lines[Answer] = field(default_factory=lambda: Lines(Answer))
 
 
@@ -49,11 +51,10 @@ class Pool:
             env=worker_environment(self._hash_seed, self._plan.scratch),
             start_new_session=True,
         )
-        slot = LocalSlot(process=process)
+        slot = LocalSlot(process=process, output=Output(process))
         self.slots.append(slot)
         self._send(slot, Begin(self._plan))
-        assert process.stdout is not None
-        self._selector.register(process.stdout, selectors.EVENT_READ, slot)
+        slot.output.register(self._selector, slot)
 
     def _send(self, slot: LocalSlot, command: Command) -> None:
         assert slot.process.stdin is not None
@@ -71,11 +72,10 @@ class Pool:
 
     def answers(self, timeout_s: float) -> Iterator[FromWorker]:
         """What workers have said, waiting at most `timeout_s` for the first."""
-        for key, _ in self._selector.select(timeout_s):
-            slot: LocalSlot = key.data
-            assert slot.process.stdout is not None
-            data = os.read(slot.process.stdout.fileno(), 1 << 16)
-            if not data:
+        speaking: dict[LocalSlot, None] = dict.fromkeys(key.data for key, _ in self._selector.select(timeout_s))
+        for slot in speaking:
+            data = slot.output.take()
+            if data is None:
                 yield FromWorker(slot, self._lost(slot), slot.busy)
                 continue
             for answer in slot.lines.take(data):
@@ -88,11 +88,11 @@ class Pool:
 
     def _lost(self, slot: LocalSlot) -> WorkerLost:
         """A worker has ended; `replace` starts another in its place."""
-        assert slot.process.stdout is not None
-        self._selector.unregister(slot.process.stdout)
+        slot.output.unregister(self._selector)
+        slot.output.close()
         slot.process.wait()
         self.slots.remove(slot)
-        return WorkerLost(self._how(slot), slot.ready)
+        return WorkerLost(self._how(slot), slot.ready, killed=slot.process.returncode == -signal.SIGKILL)
 
     def _how(self, slot: LocalSlot) -> str:
         """How a worker ended, with the last line that it wrote on stderr."""
@@ -113,6 +113,7 @@ class Pool:
             slot.process.terminate()
         for slot in self.slots:
             end(slot.process)
+            slot.output.close()
             for pipe in (slot.process.stdin, slot.process.stdout):
                 if pipe is not None:
                     pipe.close()

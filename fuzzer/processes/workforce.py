@@ -28,10 +28,12 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class WorkerLost:
-    """A worker itself has ended. how: for people. was_ready: whether it had imported TVM before."""
+    """A worker itself has ended. how: for people. was_ready: whether it had imported TVM before. killed: from outside,
+    as for want of memory."""
 
     how: str
     was_ready: bool
+    killed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ FAILS, PASSES, CANNOT_RUN = 1, 0, 2
 """Exit statuses of a repro script."""
 KILLED = 128
 """And the number of a signal: of what a signal has ended."""
+OUT_OF_TIME = (signal.SIGALRM, signal.SIGPROF)
+"""How a script ends itself: its seconds of the clock are up, or those of the CPU."""
 LONGEST = 300
 
 Kind: TypeAlias = Literal["check", "exception", "signal", "hang"]
@@ -88,7 +90,7 @@ def ending_of(end: ScriptEnd) -> Ending:
         return Broken(last_line(end.stderr) or f"the script ends with {end.status}, and says nothing")
     if (of_child := _KILLED_BY.fullmatch(said)) is not None:
         number = int(of_child[1])
-        return Fails("hang" if number == signal.SIGALRM else "signal", said, trace=end.stderr)
+        return Fails("hang" if number in OUT_OF_TIME else "signal", said, trace=end.stderr)
     thrown = Thrown.of(end)
     if thrown is None:
         return Fails("check", said) if end.status == FAILS else Unportable(said)
@@ -103,7 +105,7 @@ def _killed(end: ScriptEnd, number: int) -> Ending:
     name = signal.Signals(number).name if number in signal.valid_signals() else f"signal {number}"
     if number == signal.SIGKILL:
         return Broken(f"killed by {name}")
-    if number == signal.SIGALRM:
+    if number in OUT_OF_TIME:
         return Fails("hang", f"killed by {name}")
     if "load_json(" in end.text and "os.fork()" in end.text:  # Only the module is made outside of the child.
         return Unportable(f"killed by {name} while the module is loaded")

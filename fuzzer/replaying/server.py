@@ -197,7 +197,7 @@ def become(parent: int, request: dict[str, Any]) -> NoReturn:
 
 def _forget_handlers() -> None:
     """Signals do what they do in a program that has just begun."""
-    for number in (signal.SIGCHLD, signal.SIGALRM, signal.SIGHUP):
+    for number in (signal.SIGCHLD, signal.SIGALRM, signal.SIGPROF, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -146,7 +146,7 @@ class _Worker:
     def _run_cases(self, indices: Sequence[int], until: float) -> None:
         """Judges the cases in as few children as survive."""
         left = list(indices)
-        while left and time.monotonic() < until:
+        while left:
             self.recorder.write(left[0], Working("start"))
             pid = self._fork(partial(self._judge_batch, tuple(left), until))
             ended = self._watch(pid, self.plan.deadline_s, per_case=True)
@@ -154,13 +154,13 @@ class _Worker:
                 return
             index, activity = self.recorder.read()
             self._report_lost(index, activity, ended)
-            left = left[left.index(index) + 1 :] if index in left else []
+            left = left[left.index(index) + 1 :] if index in left and time.monotonic() < until else []
 
     def _judge_batch(self, indices: Sequence[int], until: float) -> None:
         from fuzzer.worker.child import judge_case
 
-        for index in indices:
-            if time.monotonic() >= until:
+        for number, index in enumerate(indices):
+            if number and time.monotonic() >= until:
                 return
             self.recorder.write(index, Working("draw"))
             self.say(judge_case(self.plan, self.repertoire, index, self.recorder))

@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observers
 from fuzzer.engines.messages import versions
-from fuzzer.errors import UsageError
+from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.processes import pool, start
 from fuzzer.processes.pool import LocalSlot, Pool
 from fuzzer.protocol import Confirm, Reduce
@@ -57,10 +58,10 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> list[Pool]:
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-@pytest.mark.parametrize("time", [None, f"{HANGS_S:g}s"], ids=["in order", "as they come"])
-def test_every_case_is_judged_once_and_every_failure_is_found(tmp_path: Path, jobs: int, time: str | None) -> None:
+@pytest.mark.parametrize("limit", [None, f"{HANGS_S:g}s"], ids=["in order", "as they come"])
+def test_every_case_is_judged_once_and_every_failure_is_found(tmp_path: Path, jobs: int, limit: str | None) -> None:
     """Every sighting counts, whether its finding is being reduced, being confirmed or known by then."""
-    result = campaign(tmp_path / "out", jobs=jobs, time=time)
+    result = campaign(tmp_path / "out", jobs=jobs, time=limit)
     whole(result)
     assert {row.signature for row in read_findings(tmp_path / "out")} == slugs(result)
 
@@ -150,6 +151,67 @@ def test_killed_workers_lose_nothing(tmp_path: Path, pools: list[Pool], seed: in
     open_ones = [json.loads(line)["culprit"] for line in (out / UNREDUCED_FILE).read_text().splitlines()]
     assert {row.culprit for row in result.findings} | set(open_ones) == set(PASSES)
     assert result.unreduced == len(open_ones)
+
+
+DIES_FIRST = """
+import os, pathlib, signal, sys
+begun = pathlib.Path({folder!r}, str(os.getpid()))
+if len(list(begun.parent.iterdir())) < {deaths}:
+    begun.touch()
+    {dies}
+from tests.fuzzer.fake_worker import main
+main()
+"""
+
+
+def _dying_first(monkeypatch: pytest.MonkeyPatch, folder: Path, dies: str) -> None:
+    """The first three workers end before they are ready."""
+    folder.mkdir()
+    script = DIES_FIRST.format(folder=str(folder), deaths=3, dies=dies)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setattr(pool, "module_command", lambda _module, *given: [sys.executable, "-c", script, *given])
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_worker_that_is_killed_before_it_is_ready_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    """As the system does for want of memory, at the start and later."""
+    _dying_first(monkeypatch, tmp_path / "begun", "os.kill(os.getpid(), signal.SIGKILL)")
+    result = campaign(tmp_path / "out", jobs=jobs)
+    assert result.tally.skipped == {"worker process lost": 3}
+    result.tally.skipped.clear()
+    whole(result)
+
+
+def test_workers_that_are_always_killed_end_the_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _dying_first(monkeypatch, tmp_path / "begun", "os.kill(os.getpid(), signal.SIGKILL)")
+    monkeypatch.setattr(loop, "LOST_PER_JOB", 2)
+    with pytest.raises(EnvironmentFault, match="3 worker processes ended, the last one killed by SIGKILL"):
+        campaign(tmp_path / "out", jobs=1)
+
+
+@pytest.mark.parametrize(("dies", "how"), [("sys.exit(7)", "status 7"), ("os.abort()", "killed by SIGABRT")])
+def test_a_worker_that_ends_itself_before_it_is_ready_ends_the_campaign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: str, how: str
+) -> None:
+    _dying_first(monkeypatch, tmp_path / "begun", dies)
+    with pytest.raises(EnvironmentFault, match=f"TVM cannot be imported: {how}"):
+        campaign(tmp_path / "out", jobs=1)
+
+
+class Dawdles(Observers):
+    """An observer that takes its time to begin."""
+
+    def on_start(self, settings: Settings) -> None:
+        time.sleep(0.3)
+
+
+def test_the_shortest_campaign_judges_something(tmp_path: Path) -> None:
+    """Its time begins when all is ready."""
+    result = run_campaign(settings(tmp_path / "out", cases=None, time="0.0001s"), Dawdles())
+    assert result.tally.cases > 0
+    assert result.fault() is None
 
 
 class Stops:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from corpus import own
+from fuzzer.campaign import disk
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, read_checkpoint
 from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observers
 from fuzzer.campaign.out_folder import held
-from fuzzer.errors import UsageError
-from reports.summary import read_findings
-from tests.fuzzer.fake_campaigns import campaign, settings, slugs, whole, with_fake_workers
+from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.settings import Settings
+from reports.finding_row import FindingRow
+from reports.summary import read_findings, read_out
+from reports.tally import Tally
+from tests.fuzzer.fake_campaigns import campaign, settings, slugs, whole, with_fake_workers, writer
 
 pytestmark = pytest.mark.warm
 
@@ -55,6 +61,53 @@ def test_one_run_at_a_time(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="another run is writing there"):
             campaign(tmp_path, cases=1, fresh=True)
     whole(campaign(tmp_path))
+
+
+class Moves:
+    """An observer that does something to OUT after so many cases."""
+
+    def __init__(self, cases: int, action: Callable[[], object]) -> None:
+        self.cases, self.action = cases, action
+
+    def on_start(self, settings: Settings) -> None: ...
+
+    def on_tally(self, tally: Tally, now: float) -> None:
+        if tally.cases >= self.cases:
+            self.cases = 10**9
+            self.action()
+
+    def on_finding(self, row: FindingRow) -> None: ...
+
+    def on_end(self) -> None: ...
+
+
+def test_a_folder_that_is_moved_while_it_is_written_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second folder with the rest would look whole; what is there can be gone on with."""
+    monkeypatch.setattr(disk, "CHECKPOINT_S", 0.0)
+    out, moved = tmp_path / "out", tmp_path / "moved"
+    watching = Observers((writer(out), Moves(60, lambda: out.rename(moved))))
+    with pytest.raises(EnvironmentFault, match=r"--out \S+out: was moved or removed while the run was writing there"):
+        run_campaign(settings(out), watching)
+    assert not out.exists()
+    assert read_out(moved).facts.ended is None
+    whole(campaign(moved, seed=None, resume=True))
+
+
+def test_a_folder_that_is_removed_while_it_is_written_ends_the_run(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    watching = Observers((writer(out), Moves(60, lambda: shutil.rmtree(out))))
+    with pytest.raises(EnvironmentFault, match="was moved or removed"):
+        run_campaign(settings(out), watching)
+    assert not out.exists()
+
+
+def test_a_run_can_be_gone_on_with_from_its_first_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk, "CHECKPOINT_S", 1e9)
+    out, early = tmp_path / "out", tmp_path / "early"
+    run_campaign(settings(out), Observers((writer(out), Moves(1, lambda: shutil.copytree(out, early)))))
+    whole(campaign(early, seed=None, resume=True))
 
 
 def test_leftovers_of_killed_runs_are_swept(tmp_path: Path) -> None:

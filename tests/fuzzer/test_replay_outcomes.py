@@ -58,6 +58,8 @@ def ended(status: int, stdout: str = "", *trace: str, text: str = SCRIPT) -> Scr
         (ended(1, "error", APPLIES, CALLED, IN_PASS, "AssertionError\n"), "exception"),
         (ended(1, "killed by signal 11"), "signal"),
         (ended(1, "killed by signal 14"), "hang"),
+        (ended(1, "killed by signal 27"), "hang"),
+        (ended(155), "hang"),
         (ended(139), "signal"),
         (ended(137), Broken),
         (ended(7, "what"), Broken),

@@ -99,6 +99,14 @@ OTHER = {
     ),
     "a signal": "import signal\nos.kill(os.getppid(), signal.SIGCONT)",
     "a namespace": CALL.format(call="unshare(0x10000000)"),
+    "limits of another process": "import resource\nresource.prlimit(os.getppid(), resource.RLIMIT_CORE, (0, 0))",
+    "the turn of another process": "os.setpriority(os.PRIO_PROCESS, os.getppid(), 1)",
+    "how another process is scheduled": "os.sched_setscheduler(os.getppid(), os.SCHED_BATCH, os.sched_param(0))",
+    "when an old file was written": "os.utime(__file__, (5, 5))",
+    "memory that processes share without a file": CALL.format(call="shmget(0, 4096, 0o1600)"),
+    "messages without a file": CALL.format(call="msgget(0, 0o1600)"),
+    "locks without a file": CALL.format(call="semget(0, 1, 0o1600)"),
+    "the name of the machine": "socket.sethostname(socket.gethostname())",
     "a ring of calls": CALL.format(call="syscall(425, 1, bytes(120))"),
 }
 
@@ -129,6 +137,10 @@ WORKS = {
         "    open(SCRATCH + '/a.cc', 'w').write('extern \"C\" int f() { return 1; }')\n"
         "    subprocess.run(['g++', '-shared', '-fPIC', '-o', SCRATCH + '/a.so', SCRATCH + '/a.cc'], check=True)\n"
         "    import ctypes\n    assert ctypes.CDLL(SCRATCH + '/a.so').f() == 1"
+    ),
+    "its own limits": (
+        "import resource\nresource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
+        "assert resource.getrlimit(resource.RLIMIT_CORE) == (0, 0) == resource.prlimit(0, resource.RLIMIT_CORE)"
     ),
     "memory": "import mmap\nassert len(mmap.mmap(-1, 1 << 20)) == 1 << 20",
 }
@@ -171,10 +183,10 @@ def test_a_kernel_without_any_of_it_is_no_error(monkeypatch: pytest.MonkeyPatch,
 
 def test_a_filter_refuses_what_it_lists_and_other_machines() -> None:
     """Interpreted as the kernel does: (machine, number of the call) to what comes back."""
-    program = filter_for(0xC000003E, (41, 90))
+    program = filter_for(0xC000003E, (41, 90), 302)
     lines = [tuple(program[at : at + 8]) for at in range(0, len(program), 8)]
 
-    def outcome(machine: int, number: int) -> int:
+    def outcome(machine: int, number: int, first: int = 7) -> int:
         import struct
 
         loaded, at = 0, 0
@@ -183,7 +195,7 @@ def test_a_filter_refuses_what_it_lists_and_other_machines() -> None:
             at += 1
             match code:
                 case 0x20:
-                    loaded = {0: number, 4: machine}[value]
+                    loaded = {0: number, 4: machine, 16: first}[value]
                 case 0x15:
                     at += then if loaded == value else otherwise
                 case 0x35:
@@ -193,5 +205,6 @@ def test_a_filter_refuses_what_it_lists_and_other_machines() -> None:
 
     allowed, denied = 0x7FFF0000, 0x0005000D
     assert [outcome(0xC000003E, number) for number in (0, 41, 90, 91)] == [allowed, denied, denied, allowed]
+    assert [outcome(0xC000003E, 302, process) for process in (0, 1, 7)] == [allowed, denied, denied]
     assert outcome(0xC000003E, 0x40000000 + 41) == denied
     assert outcome(0x40000003, 0) == denied

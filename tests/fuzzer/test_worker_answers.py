@@ -52,6 +52,14 @@ def test_a_pass_that_forks_answers_once(said_by: Callable[[Any], list[Any]], mon
     assert [isinstance(answer, Done) for answer in answers] == [False, False, False, True]
 
 
+@pytest.mark.parametrize("seconds", [0.0, -1.0])
+def test_a_command_begins_its_first_case_however_late_it_comes(
+    said_by: Callable[[Any], list[Any]], monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    monkeypatch.setattr(child, "judge_case", lambda plan, repertoire, index, recorder: Judged(index, Tally(cases=1)))
+    assert said_by(JudgeCases((4, 7, 9), seconds)) == [Judged(4, Tally(cases=1)), Done()]
+
+
 def test_a_pass_that_forks_while_it_is_reduced_answers_once(
     said_by: Callable[[Any], list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

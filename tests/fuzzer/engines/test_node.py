@@ -259,9 +259,11 @@ def test_findings_name_the_files_of_the_machine_that_they_are_on(plan: Plan, tmp
     assert isinstance(arrived, Confirm)
     moved = pickle.loads(arrived.finding).case
     assert (moved.load, moved.origin.file) == ("/node/load/mine.py", "/node/corpus/a")
-    for answer in (Reduced(3, arrived.finding), Confirmed(3, arrived.finding, True)):
+    whole = Reduced(3, arrived.finding, "how it ended", "what it said", "why it does not count")
+    for answer in (whole, Confirmed(3, arrived.finding, True, "how it ended")):
         left = paths.leaving(answer)
         assert isinstance(left, (Reduced, Confirmed)) and left.finding is not None
+        assert msgspec.structs.replace(left, finding=answer.finding) == answer
         back = pickle.loads(left.finding).case
         assert (back.load, back.origin) == (case.load, case.origin)
     assert paths.leaving(Reduced(3, None)) == Reduced(3, None)

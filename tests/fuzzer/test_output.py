@@ -1,0 +1,77 @@
+"""A process has ended when it has ended, whoever holds its pipe."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from fuzzer.campaign.loop import run_campaign
+from fuzzer.campaign.observer import Observers
+from fuzzer.errors import EnvironmentFault
+from fuzzer.oneshot import ask
+from fuzzer.processes import pool
+from fuzzer.processes.output import Output
+from tests.fuzzer.fake_campaigns import noted_pools, settings, with_fake_workers
+from tests.fuzzer.test_ends import Kills
+
+ROOT = Path(__file__).resolve().parents[2]
+HOLDS = """
+import pathlib, subprocess, sys
+holder = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(10_000)"], start_new_session=True)
+pathlib.Path({folder!r}, str(holder.pid)).touch()
+"""
+"""The process starts another one, which holds its output and outlives it."""
+
+
+@pytest.fixture
+def holders(tmp_path: Path) -> Iterator[Path]:
+    """A folder for the numbers of the processes that hold pipes."""
+    folder = tmp_path / "holders"
+    folder.mkdir()
+    yield folder
+    for path in folder.iterdir():
+        with suppress(ProcessLookupError):
+            os.kill(int(path.name), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("ends", ["", "sys.exit(3)", "import os; os.abort()"])
+def test_all_that_was_written_is_taken_and_then_the_end(holders: Path, ends: str) -> None:
+    text = HOLDS.format(folder=str(holders)) + 'print("x" * 300_000, flush=True)\n' + ends
+    with subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE) as process:
+        output, taken = Output(process), b""
+        while (some := output.take()) is not None:
+            taken += some
+        output.close()
+        assert process.poll() is not None
+    assert taken == b"x" * 300_000 + b"\n"
+
+
+def test_a_worker_whose_pipe_is_held_is_lost_when_it_ends(
+    tmp_path: Path, holders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where worker and guard are killed at once while a pass's daemon lives."""
+    with_fake_workers(monkeypatch)
+    script = f"{HOLDS.format(folder=str(holders))}\nfrom tests.fuzzer.fake_worker import main\nmain()"
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setattr(pool, "module_command", lambda _module, *given: [sys.executable, "-c", script, *given])
+    kills = Kills(noted_pools(monkeypatch), 0)
+    result = run_campaign(settings(tmp_path / "out", jobs=2), Observers((kills,)))
+    assert result.tally.skipped["worker process lost"] == len(kills.killed) > 4
+    assert len(list(holders.iterdir())) > 4
+
+
+def test_a_one_shot_process_whose_pipe_is_held_has_ended(holders: Path) -> None:
+    text = HOLDS.format(folder=str(holders)) + "sys.exit(5)"
+    with (
+        Path(os.devnull).open() as nothing,
+        subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE) as process,
+        pytest.raises(EnvironmentFault, match="ended with status 5"),
+    ):
+        ask._replies(process, nothing.fileno(), 1e6, lambda _reply: None, lambda: None)
