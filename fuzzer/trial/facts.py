@@ -52,28 +52,34 @@ from oracles.workbench import Workbench
 
 LIMIT_S = 30.0
 """Seconds that looking may take; what is not found by then is unknown."""
+_LOOKING = "looking for the cause"
 _VM_CODEGEN = "src/relax/backend/vm/codegen_vm.cc"
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The cause of a failure. logged: what TVM logs of it, a line; "" as a rule."""
+    """The cause of a failure. logged: what TVM logs of it, a line; "" as a rule. own_fault: what raised in our own code
+    while the cause was looked for, a line: the cause is a guess then; "" as a rule."""
 
     cause: Cause
     logged: str = ""
+    own_fault: str = ""
 
 
 def cause_in(oracle: str, failed: Failed, culprit: str, case: Candidate, plan: Plan, repertoire: Repertoire) -> Found:
     """The cause of the failure that a reduced case has. `culprit`: the pass that is blamed, as findings name it.
 
-    Raises ChildRaised where not even what the module holds can be said, which is a fault of ours."""
+    Where not even what the module holds can be said, which is a fault of ours, the verdict alone has to do."""
     looked = _Look(oracle, failed, named_in(culprit, repertoire.rows), case, plan, repertoire)
     try:
         facts = _found(looked.facts)
     except ChildRaised:  # TVM raises, or we do, when the passes are applied again.
         facts = None
     if facts is None:  # What fails ends the process, or does not end.
-        facts = _found(looked.of_module)
+        try:
+            facts = _found(looked.of_module)
+        except ChildRaised as fault:
+            return Found(replace(cause_of(oracle, failed, culprit), certain=False), own_fault=f"{_LOOKING}: {fault}")
     return Found(cause_of(oracle, failed, culprit, facts), "" if facts is None else facts.logged)
 
 

@@ -21,6 +21,7 @@ from corpus.registry import SHIPPED, read_registry
 from corpus.replayable import case_folders
 from corpus.store import read_case
 from fuzzer.protocol import Plan
+from fuzzer.trial import facts
 from fuzzer.trial.facts import cause_in
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.stored_cause import cause_of_case
@@ -43,6 +44,11 @@ class Module:
         y = R.abs(x)
         return y
 """
+
+
+FAILED = Failed(
+    CRASH, "KeyError", TRACEBACK + frame("src/relax/transform/fuse_tir.cc", "tvm::relax::f()") + "KeyError: 'nothing'\n"
+)
 
 
 def planted(name: str, action: Any) -> Any:
@@ -84,6 +90,22 @@ def test_a_pipeline_whose_code_dies_by_a_wrong_plan_of_memory_has_the_cause_of_t
     for culprit in (pipelines.DEFAULT_BUILD, pipelines.TARGET_DEFAULT):
         found = cause_in("pipelines", died, culprit, case, plan, Repertoire(PASSES))
         assert str(found.cause) == stored.cause
+
+
+def test_a_fault_of_ours_leaves_the_finding_with_a_guess_and_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def at_fault(_module: Any) -> tuple[str, ...]:
+        raise ZeroDivisionError("ours")
+
+    stored = read_case(CASES / "17175-ewise-fma")
+    plan, repertoire = Plan(0, scratch=str(tmp_path)), Repertoire(PASSES)
+    before = cause_in("survives", FAILED, "LegalizeOps", candidate_of(stored.case), plan, repertoire)
+    assert before.cause.certain and before.own_fault == ""
+    monkeypatch.setattr(facts, "contents", at_fault)
+    found = cause_in("survives", FAILED, "LegalizeOps", candidate_of(stored.case), plan, repertoire)
+    assert "ZeroDivisionError" in found.own_fault and "looking for the cause" in found.own_fault
+    assert str(found.cause) == f"{UNCERTAIN}{before.cause}"
 
 
 def test_passes_that_have_ended_are_not_running() -> None:
