@@ -28,6 +28,9 @@ The rules:
   is the one whose code alone is wrong, with the attributes that its call has not by default.
 - A use of a value after its kill, by a pass that is not documented for modules with kills: no culprit. Every pass that
   moves bindings does it, since no kill names what it orders (apache/tvm: CanonicalizeBindings moves tuples).
+- What a rule or a pass that schedules by itself meets: a primitive that refuses says so to its caller, who should have
+  asked or declined. One missing question shows in whichever primitive comes first, so the caller is the cause.
+- A pass that applies rules of others: the rule that does it, as if it had been applied alone.
 - A schedule: the last primitive. Reduction has dropped what is not needed, and the others lead up to it. A wrong
   rewrite of a primitive may look like its right one, so what is special of the blocks that it was given counts too.
 """
@@ -108,9 +111,10 @@ class Facts:
     of those of Relax in the module; each: the culprit has code for each operator. holds: kinds of all that the module
     holds. traits: what is special of the blocks that a schedule was given. called: the kind of the operator whose call
     cannot be typed. ends_lives: the pass is not documented for a module that ends lives of values, and was given one.
-    changes_input: the pass has changed the module that it was given. earlier: the wrong result that the reference finds
-    after the pass `running`, of built code that ends its process when it runs. floats: dtypes of the module's floats
-    other than float32, which reduction puts in the place of all that it can.
+    rule: the one that does it, where the culprit applies several. changes_input: the pass has changed the module that
+    it was given. earlier: the wrong result that the reference finds after the pass `running`, of built code that ends
+    its process when it runs. floats: dtypes of the module's floats other than float32, which reduction puts in the
+    place of all that it can.
     """
 
     running: str = ""
@@ -129,6 +133,7 @@ class Facts:
     called: str = ""
     logged: str = ""
     ends_lives: bool = False
+    rule: str = ""
     changes_input: bool = False
     earlier: Failed | None = None
     floats: tuple[str, ...] = ()
@@ -161,7 +166,8 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: Facts | None = No
     oracle: who has seen it, which no rule asks: one bug shows in several. `failed.detail` is TVM's traceback, or what a
     process that crashed has printed. culprit: the pass that is blamed. facts: what else is known of the failure.
     """
-    known, blamed = facts or Facts(), _last_primitive(culprit)
+    known = facts or Facts()
+    blamed = known.rule or _last_primitive(culprit)
     if known.earlier is not None:
         return cause_of(oracle, known.earlier, known.running, replace(known, earlier=None, running=""))
     running = _last_primitive(known.running) or blamed
@@ -219,6 +225,8 @@ def _thrown(failed: Failed, running: str, known: Facts) -> Cause:
     if is_telling(site) or is_own(site, running):
         return Cause(str(site), _of_any_intrinsic(site, said, known))
     caller = next((one for one in reversed(passed) if is_telling(one)), None)
+    if site.file == _PRIMITIVES and _REFUSAL.search(failed.detail) and not running.endswith("]"):
+        return Cause(running if caller is None else caller.file, _REFUSED)
     if is_shared(site) and caller is None:
         return Cause(f"{site} in {running}", said)
     who = running if caller is None else str(caller)
@@ -246,6 +254,9 @@ def _nameless(failed: Failed, who: str, said: str, known: Facts) -> Cause:
     return Cause(who, said, certain=False)
 
 
+_PRIMITIVES = "src/s_tir/schedule/concrete_schedule.cc"
+_REFUSAL = re.compile(r"^(?:\w+\.)*ScheduleError: ", re.MULTILINE)
+_REFUSED = "raises what a schedule primitive refuses with, and does not decline"
 _CONSTRUCTOR = re.compile(r"(?:^|::)(\w+)::\1$")
 _BINDERS = ("Let", "Bind", "LetStmt")
 """One construct as an expression and as a statement."""
@@ -303,7 +314,12 @@ _MARK = "\ue000"
 """Stands for a printed operator while a message is normalised: no message has it."""
 
 
+_PRINTED = re.compile(r"(?<=:)(?:\n {4,}.*)+")
+"""The body of a block, a loop or a function that a message prints."""
+
+
 def _told(text: str) -> str:
+    text = _PRINTED.sub("", text)
     names = iter(operators_printed(text))
     said = _without_types(normalise(without_operators(text, _MARK)))
     return re.sub(_MARK, lambda _: next(names, ""), said)

@@ -21,6 +21,7 @@ from fuzzer.trial.left_for_vm import left_for_vm
 from fuzzer.trial.lowered import narrowed
 from fuzzer.trial.repertoire import Repertoire
 from generators.operators.table import OPERATORS
+from generators.passes.dlight import rules_in
 from generators.passes.row import Meaning, PassRow, Phase, Role
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call, the
 from generators.source import SeededSource
@@ -96,18 +97,18 @@ def named_in(culprit: str, rows: Mapping[str, PassRow]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """A step, and the types that the bindings of its module had before it."""
+    """A step from a copy of the module before it, which it may have changed; and the types that its bindings had."""
 
     step: Step
     types: Types
 
 
 def _with_types(position: Position, steps: Iterator[Step]) -> Iterator[_Taken]:
-    types = types_of(position.module)
+    before, types = position.module.clone(), types_of(position.module)
     for step in steps:
-        yield _Taken(step, types)
+        yield _Taken(replace(step, start=replace(step.start, module=before)), types)
         if step.after is not None:
-            types = types_of(step.after)
+            before, types = step.after.clone(), types_of(step.after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,8 @@ class _Look:
         found = self._culprits_step()
         if found is None or found.step.after is None:
             return self.of_module()
-        return self._of_step(found)
+        rule = self._rule_in(found)
+        return self._of_step(found) if rule is None else replace(self._of_step(rule), rule=rule.step.call.name)
 
     def of_module(self, running: str = "", called: str = "") -> Facts:
         """What can be said where nothing is known of what the culprit did."""
@@ -209,6 +211,18 @@ class _Look:
             return not step.input_kept or broken(step.before, step.after) is not None
         numbers = _held_to(step, bench.meaning.numbers)
         return isinstance(numbers.judge_module(step.after, step.end.calling, step.end.synchronised), Wrong)
+
+    def _rule_in(self, taken: _Taken) -> _Taken | None:
+        """Of a pass that applies several rules: the one that goes wrong, or the first that does anything. A function
+        that one has scheduled is left alone by those behind it. None where no rule acts, and of other passes."""
+        bench, acts = self._bench(), None
+        start = replace(taken.step.start, module=taken.step.before.clone())
+        for rule in _with_types(start, walk(start, rules_in(taken.step.call), PASSES, bench)):
+            if rule.step.changed and rule.step.after is not None:
+                acts = acts or rule
+                if self._goes_wrong(rule.step, bench):
+                    return rule
+        return acts
 
     def _of_step(self, taken: _Taken) -> Facts:
         step = taken.step
