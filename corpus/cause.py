@@ -6,7 +6,7 @@ around it do not count. Pure text and typed evidence; no TVM is imported here.
 
 The rules:
 - A hang, or memory without bound: the pass, and what the reduced module holds. Where it stands follows the input.
-- A result that follows addresses, or is another one the next time: the pass and the shape of the rewrite.
+- A result that follows addresses: the pass. What differs is whatever it has put in that order.
 - A native crash: the first function of TVM in the printed backtrace, with the pass unless it is the run-time library,
   which runs after all passes. Functions that a library does not export are not named: then it is the pass with what the
   reduced module holds, and a guess. Where the reference finds a wrong result on the way to the code that ends its
@@ -177,7 +177,7 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: Facts | None = No
         case OutOfMemory():
             return Cause(running, f"takes memory without bound{_on(known.holds)}")
         case AcrossProcesses():
-            return Cause(blamed, f"gives different results in different processes: {known.rewrite or 'not known'}")
+            return Cause(blamed, "gives different results in different processes")
         case ReferenceTrap(kind="use-after-kill") if known.ends_lives:
             return Cause("a pass on a module that ends lives", "moves a use of a value past the end of its life")
     if known.left:
