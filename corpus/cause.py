@@ -6,7 +6,7 @@ tier and the pipeline do not count. Only text and typed evidence; TVM is not imp
 
 The rules:
 - A hang, or memory without bound: the pass, and what the reduced module holds. The place depends on the input.
-- A result that depends on addresses, or changes from run to run: the pass and the shape of the rewrite.
+- A result that depends on addresses: the pass. What differs is whatever it has put in that order.
 - A native crash: the first function of TVM in the printed backtrace, with the pass unless it is the run-time library,
   which runs after all passes. A backtrace does not name functions that a library does not export: then it is the pass
   with what the reduced module holds, marked as a guess. If the reference finds a wrong result before the code that
@@ -28,6 +28,9 @@ The rules:
 - A use of a value after its kill, by a pass that is not documented for modules with kills: no culprit. Every pass that
   moves bindings does it, since a kill does not say which uses it must follow (apache/tvm: CanonicalizeBindings moves
   tuples).
+- What a rule or a pass that schedules by itself meets: a primitive that refuses says so to its caller, who should have
+  asked or declined. One missing question shows in whichever primitive comes first, so the caller is the cause.
+- A pass that applies rules of others: the rule that does it, as if it had been applied alone.
 - A schedule: the last primitive. Reduction has dropped the steps that are not needed, and the others prepare the last.
   A wrong rewrite may look like a right one of the same primitive, so special properties of its blocks count too.
 """
@@ -108,9 +111,9 @@ class Facts:
     the Relax operators in the module; each: the culprit has code for each operator. holds: kinds of everything in the
     module. traits: special properties of the blocks that a schedule was given. called: the kind of the operator whose
     call cannot be typed. ends_lives: the module ends lives of values, and the pass is not documented for such modules.
-    changes_input: the pass changed the module that it was given. earlier: for built code that ends its process, the
-    wrong result that the reference finds after the pass `running`. floats: dtypes of the module's floats other than
-    float32, to which reduction changes all that it can.
+    rule: the one that does it, where the culprit applies several. changes_input: the pass changed the module that it
+    was given. earlier: for built code that ends its process, the wrong result that the reference finds after the pass
+    `running`. floats: dtypes of the module's floats other than float32, to which reduction changes all that it can.
     """
 
     running: str = ""
@@ -129,6 +132,7 @@ class Facts:
     called: str = ""
     logged: str = ""
     ends_lives: bool = False
+    rule: str = ""
     changes_input: bool = False
     earlier: Failed | None = None
     floats: tuple[str, ...] = ()
@@ -161,7 +165,8 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: Facts | None = No
     oracle: no rule asks for it, since several oracles may see one bug. `failed.detail` is TVM's traceback, or what a
     process that crashed printed. culprit: the pass that is blamed. facts: what else is known of the failure.
     """
-    known, blamed = facts or Facts(), _last_primitive(culprit)
+    known = facts or Facts()
+    blamed = known.rule or _last_primitive(culprit)
     if known.earlier is not None:
         return cause_of(oracle, known.earlier, known.running, replace(known, earlier=None, running=""))
     running = _last_primitive(known.running) or blamed
@@ -171,7 +176,7 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: Facts | None = No
         case OutOfMemory():
             return Cause(running, f"takes memory without bound{_on(known.holds)}")
         case AcrossProcesses():
-            return Cause(blamed, f"gives different results in different processes: {known.rewrite or 'not known'}")
+            return Cause(blamed, "gives different results in different processes")
         case ReferenceTrap(kind="use-after-kill") if known.ends_lives:
             return Cause("a pass on a module that ends lives", "moves a use of a value past the end of its life")
     if known.left:
@@ -219,6 +224,8 @@ def _thrown(failed: Failed, running: str, known: Facts) -> Cause:
     if is_telling(site) or is_own(site, running):
         return Cause(str(site), _of_any_intrinsic(site, said, known))
     caller = next((one for one in reversed(passed) if is_telling(one)), None)
+    if site.file == _PRIMITIVES and _REFUSAL.search(failed.detail) and not running.endswith("]"):
+        return Cause(running if caller is None else caller.file, _REFUSED)
     if is_shared(site) and caller is None:
         return Cause(f"{site} in {running}", said)
     who = running if caller is None else str(caller)
@@ -246,6 +253,9 @@ def _nameless(failed: Failed, who: str, said: str, known: Facts) -> Cause:
     return Cause(who, said, certain=False)
 
 
+_PRIMITIVES = "src/s_tir/schedule/concrete_schedule.cc"
+_REFUSAL = re.compile(r"^(?:\w+\.)*ScheduleError: ", re.MULTILINE)
+_REFUSED = "raises what a schedule primitive refuses with, and does not decline"
 _CONSTRUCTOR = re.compile(r"(?:^|::)(\w+)::\1$")
 _BINDERS = ("Let", "Bind", "LetStmt")
 """One construct as an expression and as a statement."""
@@ -303,7 +313,12 @@ _MARK = "\ue000"
 """Stands for a printed operator while a message is normalised: no message has it."""
 
 
+_PRINTED = re.compile(r"(?<=:)(?:\n {4,}.*)+")
+"""The body of a block, a loop or a function that a message prints."""
+
+
 def _told(text: str) -> str:
+    text = _PRINTED.sub("", text)
     names = iter(operators_printed(text))
     said = _without_types(normalise(without_operators(text, _MARK)))
     return re.sub(_MARK, lambda _: next(names, ""), said)

@@ -76,7 +76,8 @@ class Finding:
     `fill`: what uninitialised memory holds in its script. `promise`: what the oracle's row says that must hold.
     `cause`: as `str(corpus.cause.Cause)`, "" where it is not known. `environment`: names and versions of what it was
     seen on, for an issue. `official`: the call that shows it by an official pipeline, as Python text over `Module`; ""
-    where none is known.
+    where none is known. `own_fault`: what raised in passfuzz while more was asked of the finding, which makes its cause
+    a guess; "" as a rule.
     """
 
     case: Case
@@ -96,6 +97,7 @@ class Finding:
     aftermath: Aftermath = Aftermath()
     environment: tuple[tuple[str, str], ...] = ()
     official: str = ""
+    own_fault: str = ""
 
     @property
     def folder(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from posixpath import normpath
 
 from oracles.tvm_frames import CRASHED, FRAME, crashed, frames, function_name
 
@@ -28,8 +29,9 @@ class Site:
 
 
 def sites(traceback: str) -> tuple[Site, ...]:
-    """TVM's functions with a file in a traceback, outermost first. Those of its FFI are left out."""
-    return tuple(Site(file, _named(one.function)) for one in frames(traceback) if (file := one.source))
+    """TVM's functions with a file in a traceback, outermost first. Those of its FFI are left out. A header is one file,
+    from whichever folder it was included."""
+    return tuple(Site(normpath(file), _named(one.function)) for one in frames(traceback) if (file := one.source))
 
 
 _OF_DIFFERENCES = re.compile(r"\bTryConstFold\(.*\[with Op = [\w:]*::Sub\b")

@@ -14,6 +14,7 @@ from fuzzer.campaign.docket import Docket
 from fuzzer.campaign.out_folder import OWN_FAULTS, UNCONFIRMED
 from fuzzer.errors import EnvironmentFault, line_of, tell
 from fuzzer.protocol import Judged
+from reports.tally import Tally, bump
 
 CHECKPOINT_S = 5.0
 """Seconds between two checkpoints: what a killed campaign has to judge again."""
@@ -62,11 +63,17 @@ class Disk:
         its issue names."""
         return self.tries(lambda: keep_finding(self._out if shown else self._out / UNCONFIRMED, finding, similar))
 
-    def note_own_fault(self, judged: Judged) -> None:
-        """Adds the traceback of an exception of ours to OUT/own-faults.txt."""
+    def note_own_fault(self, where: str, said: str) -> None:
+        """Adds an exception of ours to OUT/own-faults.txt."""
 
         def note() -> None:
             with (self._out / OWN_FAULTS).open("a", encoding="utf-8", errors="replace") as file:
-                file.write(f"case {judged.index} of seed {self._seed}, {judged.own_fault}\n\n")
+                file.write(f"{where} of seed {self._seed}, {said}\n\n")
 
         self.tries(note)
+
+    def note_fault_of(self, finding: Finding, tally: Tally) -> None:
+        """Counts and notes what raised in our own code while more was asked of a finding, if anything did."""
+        if finding.own_fault:
+            bump(tally.skipped, f"own fault: {finding.own_fault[:60]}", 1)
+            self.note_own_fault(f"the finding {finding.signature.slug}", finding.own_fault)

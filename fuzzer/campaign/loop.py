@@ -283,7 +283,7 @@ class _Campaign:
         """All about one case: what was counted, what failed, and what another process is to be asked."""
         self.tally.add(judged.counts)
         if judged.own_fault:
-            self.disk.note_own_fault(judged)
+            self.disk.note_own_fault(f"case {judged.index}", judged.own_fault)
         if judged.sample is not None:
             self.second.ask(judged.sample)
         if self.docket.in_order:
@@ -330,6 +330,7 @@ class _Campaign:
             self._seen_again(*self.docket.reduced(key, None, None, found=False))
             return
         finding = self.rows.apart(pickle.loads(pickled))
+        self.disk.note_fault_of(finding, self.tally)
         slug = finding.signature.slug
         found = slug in self.rows or self.docket.is_on_its_way(slug)
         self.rows.seen_in(slug, finding.tier)
@@ -342,8 +343,7 @@ class _Campaign:
             self._ended_early(token, f"ended by {ended} while it was confirmed")
             return
         key = self.working.pop(token)
-        finding: Finding = pickle.loads(pickled)
-        finding = replace(finding, at_s=self.docket.work_at(key).at_s)
+        finding: Finding = replace(pickle.loads(pickled), at_s=self.docket.work_at(key).at_s)
         if not self.disk.keep(finding, shown, self.rows.similar(finding)):
             why = f"its folder cannot be written: {self.disk.cannot_write}"
             self._seen_again(*self.docket.ended_early(key, why))

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from corpus.cause import cause_of
+from corpus.cause import UNCERTAIN, cause_of
 from corpus.finding import Finding
 from corpus.findings import keep_finding, save_finding, stored_from
 from corpus.issue import issue_text
@@ -218,7 +218,8 @@ def as_it_is(sighting: Sighting) -> Finding:
 
 
 def _reduced(sighting: Sighting, scratch: Path, until: float, ledger: Ledger) -> Finding | None:
-    """The finding made small; None where it does not show on the text of its module, outside of the test."""
+    """The finding made small, or as it is where a fault of ours prevents that; None where it does not show on the text
+    of its module, outside of the test."""
     ceiling_s = max(0.0, min(CEILING_S, until - time.monotonic()))
     budget_s = min(REDUCE_S, ceiling_s)
     what = f"making a failure of {sighting.failure.oracle} small"
@@ -226,11 +227,14 @@ def _reduced(sighting: Sighting, scratch: Path, until: float, ledger: Ledger) ->
         made = forked(lambda: _shrink(sighting, scratch, budget_s, ceiling_s), int(ceiling_s) + 60, guarded=True)
     except ChildRaised as fault:
         ledger.at_fault(f"{what}: {fault}")
-        return None
+        found = as_it_is(sighting)
+        return replace(found, cause=f"{UNCERTAIN}{found.cause.removeprefix(UNCERTAIN)}", own_fault=str(fault))
     if isinstance(made, Ended):
         ledger.missed[f"{what}: {'killed from outside' if made.from_outside else made.verb}"] += 1
     if made is None or isinstance(made, Ended):
         return None
+    if made.own_fault:
+        ledger.at_fault(f"{what}: {made.own_fault}")
     return replace(made, at_s=sighting.at_s, count=sighting.count)
 
 

@@ -21,6 +21,7 @@ from fuzzer.trial.left_for_vm import left_for_vm
 from fuzzer.trial.lowered import narrowed
 from fuzzer.trial.repertoire import Repertoire
 from generators.operators.table import OPERATORS
+from generators.passes.dlight import rules_in
 from generators.passes.row import Meaning, PassRow, Phase, Role
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call, the
 from generators.source import SeededSource
@@ -52,28 +53,34 @@ from oracles.workbench import Workbench
 
 LIMIT_S = 30.0
 """Seconds that looking may take; what is not found by then is unknown."""
+_LOOKING = "looking for the cause"
 _VM_CODEGEN = "src/relax/backend/vm/codegen_vm.cc"
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The cause of a failure. logged: what TVM logs of it, a line; "" as a rule."""
+    """The cause of a failure. logged: what TVM logs of it, a line; "" as a rule. own_fault: what raised in our own code
+    while the cause was looked for, a line: the cause is a guess then; "" as a rule."""
 
     cause: Cause
     logged: str = ""
+    own_fault: str = ""
 
 
 def cause_in(oracle: str, failed: Failed, culprit: str, case: Candidate, plan: Plan, repertoire: Repertoire) -> Found:
     """The cause of the failure that a reduced case has. `culprit`: the pass that is blamed, as findings name it.
 
-    Raises ChildRaised where not even what the module holds can be said, which is a fault of ours."""
+    Where not even what the module holds can be said, which is a fault of ours, the verdict alone has to do."""
     looked = _Look(oracle, failed, named_in(culprit, repertoire.rows), case, plan, repertoire)
     try:
         facts = _found(looked.facts)
     except ChildRaised:  # TVM raises, or we do, when the passes are applied again.
         facts = None
     if facts is None:  # What fails ends the process, or does not end.
-        facts = _found(looked.of_module)
+        try:
+            facts = _found(looked.of_module)
+        except ChildRaised as fault:
+            return Found(replace(cause_of(oracle, failed, culprit), certain=False), own_fault=f"{_LOOKING}: {fault}")
     return Found(cause_of(oracle, failed, culprit, facts), "" if facts is None else facts.logged)
 
 
@@ -90,18 +97,18 @@ def named_in(culprit: str, rows: Mapping[str, PassRow]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """A step, and the types that the bindings of its module had before it."""
+    """A step from a copy of the module before it, which it may have changed; and the types that its bindings had."""
 
     step: Step
     types: Types
 
 
 def _with_types(position: Position, steps: Iterator[Step]) -> Iterator[_Taken]:
-    types = types_of(position.module)
+    before, types = position.module.clone(), types_of(position.module)
     for step in steps:
-        yield _Taken(step, types)
+        yield _Taken(replace(step, start=replace(step.start, module=before)), types)
         if step.after is not None:
-            types = types_of(step.after)
+            before, types = step.after.clone(), types_of(step.after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +144,8 @@ class _Look:
         found = self._culprits_step()
         if found is None or found.step.after is None:
             return self.of_module()
-        return self._of_step(found)
+        rule = self._rule_in(found)
+        return self._of_step(found) if rule is None else replace(self._of_step(rule), rule=rule.step.call.name)
 
     def of_module(self, running: str = "", called: str = "") -> Facts:
         """What can be said where nothing is known of what the culprit did."""
@@ -203,6 +211,18 @@ class _Look:
             return not step.input_kept or broken(step.before, step.after) is not None
         numbers = _held_to(step, bench.meaning.numbers)
         return isinstance(numbers.judge_module(step.after, step.end.calling, step.end.synchronised), Wrong)
+
+    def _rule_in(self, taken: _Taken) -> _Taken | None:
+        """Of a pass that applies several rules: the one that goes wrong, or the first that does anything. A function
+        that one has scheduled is left alone by those behind it. None where no rule acts, and of other passes."""
+        bench, acts = self._bench(), None
+        start = replace(taken.step.start, module=taken.step.before.clone())
+        for rule in _with_types(start, walk(start, rules_in(taken.step.call), PASSES, bench)):
+            if rule.step.changed and rule.step.after is not None:
+                acts = acts or rule
+                if self._goes_wrong(rule.step, bench):
+                    return rule
+        return acts
 
     def _of_step(self, taken: _Taken) -> Facts:
         step = taken.step

@@ -129,6 +129,7 @@ def _finding(asked: _Asked, reduction: Smallest, blamed: str, official: str, lik
         fault=whose_fault(candidate, plan, repertoire) if compares else (),
         promise=ORACLES[failure.oracle].promise,
         cause=str(found.cause),
+        own_fault=found.own_fault,
         aftermath=Aftermath() if unended else aftermath_of(candidate, plan, repertoire, failure.oracle),
         environment=environment(),
         official=official,

@@ -8,6 +8,7 @@ the pass gets a copy. Rules for Adreno need OpenCL.
 
 from __future__ import annotations
 
+from generators.case import PassCall
 from generators.passes.row import Fires, Meaning, PassRow, Phase, Place, Promise
 from generators.program_facts import Feature
 
@@ -54,3 +55,10 @@ ROWS: tuple[PassRow, ...] = (
     *(_row("gpu", *row) for row in _GPU),
     *(_row("cpu", *row) for row in _CPU),
 )
+
+
+def rules_in(call: PassCall) -> tuple[PassCall, ...]:
+    """The rules that a pass applies one after the other, as passes of their own; () where it applies less than two."""
+    found = sorted(((call.source.find(f"{row.name}("), row) for row in ROWS), key=lambda pair: pair[0])
+    rules = tuple(PassCall(row.name, row.sources[0]) for at, row in found if at >= 0)
+    return rules if len(rules) > 1 else ()

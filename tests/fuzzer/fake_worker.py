@@ -22,6 +22,8 @@ from reports.tally import Tally
 from tests.reports.reports_data import finding
 
 CASE_S = 0.002
+OWN_FAULT = "PASSFUZZ_FAKE_FAULT"
+"""The variable that says what raised in passfuzz while more was asked of the findings."""
 PASSES = ("FuseOps", "CSE", "LegalizeOps", "ToNonDataflow")
 
 
@@ -51,7 +53,7 @@ def obey(command: Command) -> None:
             time.sleep(10 * CASE_S)
             failed = Failed(failure.symptom, failure.message, culprit=failure.culprit)
             found = replace(finding(failure.culprit), verdict=failed, signature=signature_of("survives", failed))
-            found = replace(found, cause=cause_in(failure.culprit))
+            found = replace(found, cause=cause_in(failure.culprit), own_fault=os.environ.get(OWN_FAULT, ""))
             say(Reduced(token, pickle.dumps(found)))
         case Confirm(pickled, token):
             time.sleep(10 * CASE_S)

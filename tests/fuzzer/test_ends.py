@@ -40,7 +40,7 @@ from tests.fuzzer.fake_campaigns import (
     with_fake_workers,
     writer,
 )
-from tests.fuzzer.fake_worker import PASSES, cause_in, failures_of
+from tests.fuzzer.fake_worker import OWN_FAULT, PASSES, cause_in, failures_of
 from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.warm
@@ -64,6 +64,19 @@ def test_every_case_is_judged_once_and_every_failure_is_found(tmp_path: Path, jo
     result = campaign(tmp_path / "out", jobs=jobs, time=limit)
     whole(result)
     assert {row.signature for row in read_findings(tmp_path / "out")} == slugs(result)
+
+
+def test_a_fault_of_ours_while_more_is_asked_of_a_finding_is_said_and_the_finding_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault = "looking for the cause: KeyError: 'x'"
+    monkeypatch.setenv(OWN_FAULT, fault)
+    out = tmp_path / "out"
+    result = campaign(out)
+    assert len(slugs(result)) == len(PASSES)
+    told = (out / "own-faults.txt").read_text()
+    assert all(f"{slug} of seed 1, {fault}" in told for slug in slugs(result))
+    assert result.tally.skipped[f"own fault: {fault}"] == len(PASSES)
 
 
 def test_a_registry_says_what_is_known_and_what_has_returned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,13 +21,16 @@ from corpus.registry import SHIPPED, read_registry
 from corpus.replayable import case_folders
 from corpus.store import read_case
 from fuzzer.protocol import Plan
+from fuzzer.trial import facts
 from fuzzer.trial.facts import cause_in
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.stored_cause import cause_of_case
 from generators.case import EntryCall, ModuleText
-from generators.passes.table import PASSES
+from generators.passes.dlight import rules_in
+from generators.passes.table import PASSES, default_call
 from oracles.builds.build import CODEGEN
-from oracles.checks import pipelines
+from oracles.checks import numeric, pipelines
+from oracles.checks.legalised import LEGALIZE
 from oracles.evidence import Died
 from oracles.forked import ChildRaised
 from oracles.nested import running_at_end
@@ -43,6 +46,13 @@ class Module:
         y = R.abs(x)
         return y
 """
+
+
+RULES = ("Matmul", "GEMV", "Reduction", "GeneralReduction", "Fallback")
+SCHEDULES = "ApplyDefaultSchedule"
+FAILED = Failed(
+    CRASH, "KeyError", TRACEBACK + frame("src/relax/transform/fuse_tir.cc", "tvm::relax::f()") + "KeyError: 'nothing'\n"
+)
 
 
 def planted(name: str, action: Any) -> Any:
@@ -84,6 +94,22 @@ def test_a_pipeline_whose_code_dies_by_a_wrong_plan_of_memory_has_the_cause_of_t
     for culprit in (pipelines.DEFAULT_BUILD, pipelines.TARGET_DEFAULT):
         found = cause_in("pipelines", died, culprit, case, plan, Repertoire(PASSES))
         assert str(found.cause) == stored.cause
+
+
+def test_a_fault_of_ours_leaves_the_finding_with_a_guess_and_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def at_fault(_module: Any) -> tuple[str, ...]:
+        raise ZeroDivisionError("ours")
+
+    stored = read_case(CASES / "17175-ewise-fma")
+    plan, repertoire = Plan(0, scratch=str(tmp_path)), Repertoire(PASSES)
+    before = cause_in("survives", FAILED, "LegalizeOps", candidate_of(stored.case), plan, repertoire)
+    assert before.cause.certain and before.own_fault == ""
+    monkeypatch.setattr(facts, "contents", at_fault)
+    found = cause_in("survives", FAILED, "LegalizeOps", candidate_of(stored.case), plan, repertoire)
+    assert "ZeroDivisionError" in found.own_fault and "looking for the cause" in found.own_fault
+    assert str(found.cause) == f"{UNCERTAIN}{before.cause}"
 
 
 def test_passes_that_have_ended_are_not_running() -> None:
@@ -169,3 +195,19 @@ def test_each_row_that_asks_operators_names_an_attribute_that_some_have() -> Non
     assert len(rows) >= 3
     for row in rows:
         assert any(tvm.ir.Op.get(name).get_attr(row.promise.asks) is not None for name in names), row.name
+
+
+def test_what_a_pass_has_done_to_its_input_in_place_is_seen(tmp_path: Path) -> None:
+    """ApplyDefaultSchedule writes into the module that it is given, and is one with the rule that acts in it."""
+    case = Candidate(live_module(ModuleText(MODULE)), (), (default_call(LEGALIZE), default_call(SCHEDULES)), ())
+    plan = Plan(0, targets=("cuda",), scratch=str(tmp_path))
+    failed = Failed("wrong result", "value: output 0[0] is 1.0, not 0.0")
+    found = cause_in(numeric.ORACLE.name, failed, SCHEDULES, case, plan, Repertoire(PASSES)).cause
+    assert found.certain and found.where == "s_tir.dlight.gpu.Fallback"
+    assert "thread_binding For" in found.what
+
+
+def test_rules_are_in_the_order_in_which_the_pass_tries_them() -> None:
+    rules = [call.name for call in rules_in(default_call(SCHEDULES))]
+    assert rules == [f"s_tir.dlight.gpu.{name}" for name in RULES]
+    assert rules_in(default_call(rules[0])) == () == rules_in(default_call(LEGALIZE))

@@ -1,0 +1,44 @@
+"""[TIRx] BF16StorageLegalize raises InternalError: Check failed: (value_bits == target_bits ||...
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import mmap, os, signal, sys
+status = [2]
+sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+import tvm
+from tvm import relax
+from tvm import tirx
+from tvm.script import ir as I, relax as R, tirx as T
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def prim(A1: T.Buffer((1,), "bfloat16"), T3: T.Buffer((1,), "bfloat16")):
+        T3[0] = T.reinterpret("bfloat16", T.reinterpret("uint16", T.max(A1[0], T.bfloat16(1.0))))
+
+    @R.function
+    def main(x: R.Tensor((1,), dtype="bfloat16")) -> R.Tensor((1,), dtype="bfloat16"):
+        cls = Module
+        a = R.call_tir(cls.prim, (x,), out_ty=R.Tensor((1,), dtype="bfloat16"))
+        return a
+
+def show():
+    mod = relax.transform.AttachGlobalSymbol()(Module)
+    with tvm.target.Target("llvm"):
+        mod = tirx.transform.BindTarget(tvm.target.Target.current().with_host(tvm.target.Target.current().host or tvm.target.Target.current()))(mod)
+    mod = tirx.transform.BF16ComputeLegalize()(mod)
+    mod = tirx.transform.MakePackedAPI()(mod)
+    transform = tirx.transform.BF16StorageLegalize()
+    status[0] = 1  # From here on, an exception is the bug.
+    transform(mod)
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
+sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
+leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
+signal.alarm(120)
+show()
+leave(print("the bug is gone", flush=True) or 0)

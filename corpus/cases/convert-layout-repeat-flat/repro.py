@@ -1,0 +1,46 @@
+"""[Relax] ConvertLayout gives wrong numbers for nn.conv2d, repeat
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import mmap, os, signal, sys
+sys.excepthook = hook = lambda *why: (
+    sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(1 if why[0] is AssertionError else 2))
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.runtime import tensor
+from tvm.script import ir as I, relax as R
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1, 2, 2, 1), dtype="float32"), y: R.Tensor((2, 2, 1, 1), dtype="float32")) -> R.Tensor((12,), dtype="float32"):
+        with R.dataflow():
+            a: R.Tensor((1, 2, 2, 1), dtype="float32") = R.nn.conv2d(x, y, strides=[1, 1], padding=[0, 0, 0, 0], dilation=[1, 1], groups=1, data_layout="NCHW", kernel_layout="OIHW", out_layout="NCHW", out_dtype=None)
+            b: R.Tensor((12,), dtype="float32") = R.repeat(a, repeats=3, axis=None)
+            R.output(b)
+        return b
+
+def show():
+    mod = relax.transform.ConvertLayout({'relax.nn.conv2d': ['NHWC', 'OHWI']})(Module)
+    vm = relax.VirtualMachine(tvm.compile(mod, tvm.target.Target("llvm")), tvm.cpu())
+    got = vm["main"](
+        tensor(np.array([[[[1.0], [2.0]], [[3.0], [1.0]]]], "float32")),
+        tensor(np.full((2, 2, 1, 1), 1.0, "float32")),
+    ).numpy()
+    want = np.array([4.0, 4.0, 4.0, 3.0, 3.0, 3.0, 4.0, 4.0, 4.0, 3.0, 3.0, 3.0], "float32")
+    kinds = [f"{a.dtype}{a.shape}" for a in (got, want)]
+    assert kinds[0] == kinds[1], f"the output is {kinds[0]} instead of {kinds[1]}"
+    wrong = ~np.isclose(got, want, rtol=0, atol=0.0, equal_nan=True)
+    assert not wrong.any(), f"the output is {got[wrong][0]} instead of {want[wrong][0]}"
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
+sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
+leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
+signal.alarm(120)
+show()
+leave(print("the bug is gone", flush=True) or 0)

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+# from typing import TypeVar
+# from tvm.script import ir as I
+# from tvm.script import relax as R
+
+m = TypeVar("m")
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1, m, 1, 1), dtype="float32"), y: R.Tensor((1, 1, 1, 1), dtype="float32"), z: R.Tensor((1, 1, 1, 1), dtype="float32"), w: R.Tensor((m,), dtype="float32")) -> R.Tensor((1, m, 1, 1), dtype="float32"):
+        R.func_attr({"num_input": 3})
+        a: R.Tensor((1, m, 1, 1), dtype="float32") = R.nn.attention(x, y, z, scale=None, causal_mask=None, window_size=None)
+        return a
