@@ -248,7 +248,7 @@ def _nameless(failed: Failed, who: str, said: str, known: Facts) -> Cause:
     """
     if native := last_called(failed.detail):
         return Cause(who, f"{native}: {said}")
-    if len(known.operators) == 1:
+    if known.each and len(known.operators) == 1:
         return Cause(who, f"fails on {known.operators[0]}", certain=False)
     return Cause(who, said, certain=False)
 

@@ -272,7 +272,9 @@ def test_a_cause_is_the_same_in_each_version_of_python(messages: tuple[str, str]
 def test_a_cast_that_names_no_place_is_a_guess() -> None:
     detail = f"Traceback (most recent call last):\n{CALL}TypeError: Cannot treat type `ir.A` as type `ir.B`\n"
     assert thrown(detail, "CombineParallelMatmul").startswith(f"{UNCERTAIN}CombineParallelMatmul: TypeError")
-    on_one = thrown(detail, "ConvertLayout", facts=Facts(operators=("stack",)))
+    on_one = thrown(detail, "ConvertLayout", facts=Facts(operators=("stack",), each=True))
+    of_any = thrown(detail, "AttachGlobalSymbol", facts=Facts(operators=("sort",)))
+    assert of_any == thrown(detail, "AttachGlobalSymbol", facts=Facts(operators=("stack",)))
     assert on_one == f"{UNCERTAIN}ConvertLayout: fails on stack"
 
 

@@ -4,7 +4,6 @@ Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import mmap, os, signal, sys
 sys.excepthook = hook = lambda *why: (
     sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(1 if why[0] is AssertionError else 2))
-import shutil
 import numpy as np
 import tvm
 from tvm import relax
@@ -41,20 +40,10 @@ class Module:
         return a
 
 def show():
-    os.environ.update(TVM_CUDA_COMPILE_MODE="nvcc", TVM_CUDA_NVCC_NO_FAST_MATH="1")
-    device = tvm.cuda()
-    if not device.exist or shutil.which("nvcc") is None:
-        print("this needs a CUDA device and nvcc", flush=True)
-        leave(2)
-    HERE = tvm.target.Target({"kind": "cuda", "arch": f"sm_{device.compute_version.replace('.', '')}"}, host="llvm")
-
-    def on_device(array):
-        return tvm.runtime.tensor(array, device)
-
     mod = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('prim'),
         (sch.compute_at(sch.get_sblock("map8"), sch.get_loops(sch.get_sblock("win14"))[1]),
         sch.rolling_buffer(sch.get_sblock("map8"), 0)), sch.mod)[-1], opt_level=0)(Module)
-    vm = relax.VirtualMachine(tvm.compile(mod, HERE), device)
+    vm = relax.VirtualMachine(tvm.compile(mod, tvm.target.Target("llvm")), tvm.cpu())
     results = [t.numpy() for t in vm["main"]()]
     wanted = [np.array([[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]], "float32"), np.array([[1.0, 2.0]], "float32")]
     tolerances = [0.0, 0.0]
