@@ -13,7 +13,6 @@ from fuzzer.campaign.checkpoint import Checkpoint, write_checkpoint, write_unred
 from fuzzer.campaign.docket import Docket
 from fuzzer.campaign.out_folder import OWN_FAULTS, UNCONFIRMED
 from fuzzer.errors import EnvironmentFault, line_of, tell
-from fuzzer.protocol import Judged
 from reports.tally import Tally, bump
 
 CHECKPOINT_S = 5.0
