@@ -207,12 +207,12 @@ def test_what_the_last_of_a_chain_of_functions_does_is_found_in_few_calls() -> N
 def test_inputs_of_a_private_function_that_becomes_the_entry_are_drawn() -> None:
     def runs_part(candidate: Candidate) -> bool:
         (call,) = candidate.calls
-        return call.function == "part0" and Interpreter(candidate.module).run(call) is not None
+        return call.function == "main" and Interpreter(candidate.module).run(call) is not None
 
     module = branches(3)
     view = view_of(plan_of(Candidate(module, (), (), drawn_calls(module, 0))), module)
     alone = [edit(view.plan) for edit in entries.private_functions(view)]
-    assert [set(plan.draft.functions) for plan in alone] == [{"part0"}, {"part0", "part1"}]
+    assert [set(plan.draft.functions) for plan in alone] == [{"main"}, {"main", "part0"}]
     assert runs_part(alone[0].candidate(realise(alone[0].draft).module))
     without_calls = entries.private_functions(view)[0](replace(view.plan, calls=()))
     assert without_calls.calls == ()

@@ -1,4 +1,4 @@
-"""A private function becomes the entry: it stays alone, with what it calls, and its callers go."""
+"""A private function becomes the entry: it stays alone, with what it calls, under the name of the entry that goes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def private_functions(view: PlanView) -> Sequence[Edit]:
     def size(name: str) -> int:
         return sum(bindings.get(below, 0) for below in reached[name])
 
-    return [_alone(name, reached[name]) for name in sorted(reached, key=size)]
+    return [_alone(name, reached[name], called) for name in sorted(reached, key=size)]
 
 
 def _reached(name: str, called: Mapping[str, set[str]]) -> set[str]:
@@ -35,15 +35,22 @@ def _reached(name: str, called: Mapping[str, set[str]]) -> set[str]:
     return found
 
 
-def _alone(name: str, reached: set[str]) -> Edit:
+def _alone(name: str, reached: set[str], called: Mapping[str, set[str]]) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
         function = plan.draft.functions.get(name)
         if not isinstance(function, Draft) or T.is_public(function):
             raise NotApplicable("gone, or public already")
-        entry = replace(function, attrs={**function.attrs, "global_symbol": name})
-        kept = {other: f for other, f in plan.draft.functions.items() if other in reached}
-        calls = (EntryCall(name, tuple(draw_argument(T.type_of(p), {}) for p in function.params)),)
-        draft = replace(plan.draft, functions={**kept, name: entry})
+        new = name if any(name in called[other] for other in reached) else _entry(plan, reached) or name
+        entry = replace(function, attrs={**function.attrs, "global_symbol": new})
+        kept = {other: f for other, f in plan.draft.functions.items() if other in reached and other != name}
+        calls = (EntryCall(new, tuple(draw_argument(T.type_of(p), {}) for p in function.params)),)
+        draft = replace(plan.draft, functions={**kept, new: entry})
         return replace(plan, draft=draft, calls=calls if plan.calls else ())
 
     return edit
+
+
+def _entry(plan: ReductionPlan, kept: set[str]) -> str | None:
+    """The name of the first entry that goes."""
+    public = (name for name, function in plan.draft.drafts() if T.is_public(function))
+    return next((name for name in public if name not in kept), None)
