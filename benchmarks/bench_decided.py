@@ -1,9 +1,9 @@
 """How much of what the numeric oracle says of deep modules is decided, and whether it says the right thing.
 
 Rows: each module of `benchmarks.decided_modules` under each Relax pass of the table that keeps meaning and takes a
-high-level module, one by one, and under the default pipeline of LLVM, pass by pass: verdicts, those undecided, failures
-(false alarms, unless TVM is at fault), the faults of `benchmarks.decided_faults` that have a place in the module, how
-many of them are seen and which are not. The last lines say what is undecided, by pass.
+high-level module, one by one, and under the default pipelines of the targets, pass by pass: verdicts, those undecided,
+failures (false alarms, unless TVM is at fault), the faults of `benchmarks.decided_faults` that have a place in the
+module, how many of them are seen and which are not. The last lines say what is undecided, by pass.
 
     python -m benchmarks.bench_decided [--modules "encoder 1,mlp"] [--rounds 3] [--families]
 
@@ -72,6 +72,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--modules")
     parser.add_argument("--families", action="store_true")
+    parser.add_argument("--targets", default="llvm")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     undecided: Counter[str] = Counter()
@@ -81,10 +82,10 @@ def main() -> None:
     for name in options.modules.split(",") if options.modules else models:
         module = models[name]()
         calls = drawn_calls(module, 0, options.rounds)
-        pipeline = [default_call(each) for each in PIPELINES["llvm"]]
+        pipelines = [[default_call(each) for each in PIPELINES[target]] for target in options.targets.split(",")]
         said, spent = list[list[str]](), 0.0
         singles = [] if options.families else [[call] for call in alone(module, calls)]
-        for passes in [*singles, pipeline]:
+        for passes in [*singles, *pipelines]:
             told, cpu_s = judged(module, calls, passes)
             said, spent = said + told, spent + cpu_s
         counts = Counter(verdict for _, verdict, _ in said)

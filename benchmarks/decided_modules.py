@@ -98,4 +98,9 @@ MODULES: dict[str, Callable[[], Any]] = {
     "encoder 8": lambda: _exported(Encoder(8), TOKENS, WIDTH),
     "cnn 6": lambda: _exported(Cnn(), 1, 3, 6, 6),
     "encoder 2 float16": lambda: _exported(Encoder(2), TOKENS, WIDTH, dtype="float16"),
+    "mlp float16": lambda: _exported(Mlp(), 4, 12, dtype="float16"),
+    "encoder 1 float16": lambda: _exported(Encoder(1), TOKENS, WIDTH, dtype="float16"),
+    "encoder 4 float16": lambda: _exported(Encoder(4), TOKENS, WIDTH, dtype="float16"),
+    "cnn 6 float16": lambda: _exported(Cnn(), 1, 3, 6, 6, dtype="float16"),
+    "mlp bfloat16": lambda: _exported(Mlp(), 4, 12, dtype="bfloat16"),
 }

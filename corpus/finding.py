@@ -38,7 +38,8 @@ class Expectation:
 class ReductionStats:
     """How far a finding was reduced and what that cost; statements count TIR statements. seconds: of CPU, or of the
     clock where that was the limit. out_of_time: the search ended before every step had been tried on what is left.
-    whole: bodies of functions could not be made smaller, since the module does not fail once it is built anew."""
+    whole: bodies of functions could not be made smaller, since the module does not fail once it is built anew.
+    faulty_steps: steps of the search in which an error of ours was met, and passed over."""
 
     bindings_before: int
     bindings: int
@@ -50,6 +51,7 @@ class ReductionStats:
     seconds: float
     out_of_time: bool = False
     whole: bool = False
+    faulty_steps: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,12 +111,14 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class StepRow:
-    """A step of the search: candidates tried, edits accepted, and seconds with all that it made and tried."""
+    """A step of the search: candidates tried, edits accepted, and seconds with all that it made and tried. fault: an
+    error of ours in it."""
 
     step: str
     tried: int
     accepted: int
     seconds: float
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)

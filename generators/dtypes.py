@@ -21,6 +21,8 @@ FLOATS = ("float32", "float16", "float64", "bfloat16")
 FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
 """Floats of 8 bits that TVM converts as the formats say (src/tirx/transform/dtype_conversion.h); drawn for the passes
 alone that legalise them."""
+NARROW = ("float16", "bfloat16")
+"""Floats of 16 bits."""
 OF_ML_DTYPES = ("bfloat16", *FLOAT8)
 """The dtypes that NumPy has from ml_dtypes."""
 

@@ -38,12 +38,13 @@ def as_case(candidate: Candidate, like: Case) -> Case:
 @dataclass(frozen=True, slots=True)
 class StepStats:
     """What a step of the search cost: candidates tried (calls of `interesting`), edits accepted, and seconds with all
-    that it made and tried."""
+    that it made and tried. fault: the first error of ours in it, "" for none; its edit was left out."""
 
     name: str
     tried: int
     accepted: int
     seconds: float
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,11 @@ class Smallest:
         """How many edits of each step were accepted, of those that had any."""
         return tuple((step.name, step.accepted) for step in self.steps if step.accepted)
 
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The errors of ours, each with the step that it was in."""
+        return tuple(f"{step.name}: {step.fault}" for step in self.steps if step.fault)
+
     def stats(self) -> ReductionStats:
         """The same as a finding keeps it."""
         return ReductionStats(
@@ -87,7 +93,25 @@ class Smallest:
             seconds=self.seconds,
             out_of_time=not self.finished,
             whole=self.whole,
+            faulty_steps=len(self.faults),
         )
+
+
+def smallest_of(start: Candidate, best: Candidate, seconds: float, steps: tuple[StepStats, ...]) -> Smallest:
+    """What a search that did not end has found, without the calls that it made."""
+    return Smallest(
+        candidate=best,
+        oracle_calls=0,
+        seconds=seconds,
+        bindings_before=count_bindings(start.module),
+        bindings_after=count_bindings(best.module),
+        statements_before=count_statements(start.module),
+        statements_after=count_statements(best.module),
+        passes_before=len(start.passes),
+        passes_after=len(best.passes),
+        finished=False,
+        steps=steps,
+    )
 
 
 def count_bindings(module: T.IRModule) -> int:

@@ -12,7 +12,7 @@ from itertools import chain, zip_longest
 
 from corpus.module_text import text_of
 from corpus.reduce.ahead import Ahead, Elsewhere, Path, attempts_after
-from corpus.reduce.candidate import Candidate, Smallest, StepStats, count_bindings, count_statements
+from corpus.reduce.candidate import Candidate, Smallest, StepStats, smallest_of
 from corpus.reduce.draft import ModuleDraft, NotApplicable
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, applied, plan_of, view_of
 from corpus.reduce.prim_func import named_operators
@@ -40,12 +40,21 @@ class ReductionStep:
     simpler: bool = False
 
 
+REBUILDING = "the module built anew"
+"""What stands for a step where the module is taken apart and rebuilt."""
+READING = "the module as it is"
+"""The same where it is read."""
+LONGEST_FAULT = 200
 LOOKED_AT = 16
 """So many attempts of one step are foreseen at once, most of which are tried already or no candidates."""
 
 
 class OutOfBudget(Exception):
     """Time or calls of `interesting` are spent; raised and caught in this file."""
+
+
+class _NoView(Exception):
+    """An error of ours: what was taken last cannot be looked at again; raised and caught in this file."""
 
 
 @dataclass(slots=True)
@@ -62,6 +71,7 @@ class _Spent:
     tried: int = 0
     accepted: int = 0
     seconds: float = 0.0
+    fault: str = ""
 
 
 @dataclass(slots=True)
@@ -124,7 +134,7 @@ class Search:
             self._until_idle(steps)
             if self._back_to_a_script():
                 self._until_idle(steps)
-        except OutOfBudget:
+        except (OutOfBudget, _NoView):
             return False
         finally:
             if self._ahead is not None:
@@ -134,7 +144,7 @@ class Search:
     def stats(self) -> tuple[StepStats, ...]:
         """What each step has cost and given, in the order in which they were first tried."""
         spent = self._ledger.steps.items()
-        return tuple(StepStats(name, each.tried, each.accepted, each.seconds) for name, each in spent)
+        return tuple(StepStats(name, each.tried, each.accepted, each.seconds, each.fault) for name, each in spent)
 
     def _until_idle(self, steps: Sequence[ReductionStep]) -> None:
         idle = 0
@@ -150,6 +160,9 @@ class Search:
         try:
             realised = realise(self._plan.draft)
         except GaveUp:
+            return False
+        except Exception as error:  # noqa: BLE001 - an error of ours: what needs nothing rebuilt has been tried
+            self._blame(REBUILDING, error)
             return False
         key = _key(self._plan, realised.module)
         if key not in self._seen:
@@ -171,14 +184,34 @@ class Search:
     def _asked(self, step: ReductionStep) -> bool:
         succeeded = False
         while True:
-            found = self._tried(step, list(step.edits(self._view)))
+            found = self._tried(step, self._edits(step, self._view))
             succeeded |= found
             if found:
-                self._view = view_of(self._plan, self.best.module)
+                self._view = self._looked_at(self._plan)
                 self._plan = self._view.plan
                 self._seen.add(_key(self._plan, self.best.module))
             if not (found and step.repeat):
                 return succeeded
+
+    def _edits(self, step: ReductionStep, view: PlanView) -> list[Edit]:
+        """What a step has to offer: nothing where it raises, which is an error of ours and told."""
+        try:
+            return list(step.edits(view))
+        except Exception as error:  # noqa: BLE001 - a step that fails must not cost what the others find
+            self._blame(step.name, error)
+            return []
+
+    def _looked_at(self, plan: ReductionPlan) -> PlanView:
+        try:
+            return view_of(plan, self.best.module)
+        except Exception as error:
+            self._blame(self._course.step.name, error)
+            raise _NoView from error
+
+    def _blame(self, step: str, error: Exception) -> None:
+        """Keeps the first error of ours in a step, in one line."""
+        spent = self._ledger.steps.setdefault(step, _Spent())
+        spent.fault = spent.fault or _in_one_line(error)
 
     def _tried(self, step: ReductionStep, edits: Sequence[Edit]) -> bool:
         answers = list[bool]()
@@ -241,13 +274,16 @@ class Search:
         if attempts:
             yield from self._candidates(plan, attempts, True)
             return
-        view = view_of(plan, module)
+        try:
+            view = view_of(plan, module)
+        except Exception:  # noqa: BLE001 - told when its turn comes
+            return
         steps = (course.step, *course.following) if course.step.repeat else course.following
         yield from self._candidates(view.plan, self._of_steps(steps, view), True)
 
     def _of_steps(self, steps: Iterable[ReductionStep], view: PlanView) -> Iterator[Sequence[Edit]]:
         for step in steps:
-            yield from attempts_after(step.strategy, list(step.edits(view)), (), LOOKED_AT)
+            yield from attempts_after(step.strategy, self._edits(step, view), (), LOOKED_AT)
 
     def _candidates(
         self, plan: ReductionPlan, attempts: Iterable[Sequence[Edit]], first: bool
@@ -291,13 +327,16 @@ class Search:
         return False
 
     def _attempt(self, before: ReductionPlan, edits: Sequence[Edit]) -> tuple[ReductionPlan, Realised] | None:
-        plan = applied(before, edits)
-        if plan is before:
-            return None
         try:
+            plan = applied(before, edits)
+            if plan is before:
+                return None
             plan = pruned(plan)
             realised = self._realise(plan.draft)
         except (GaveUp, NotApplicable):
+            return None
+        except Exception as error:  # noqa: BLE001 - an error of ours is one refused candidate
+            self._blame(self._course.step.name, error)
             return None
         return (plan, realised) if named_operators(realised.module) <= self._operators else None
 
@@ -333,19 +372,16 @@ def search(
 ) -> Smallest:
     """See `corpus.reduce.reduce`; with the steps as an argument."""
     start = clock()
-    run = Search(candidate, interesting, Limits(max_calls, start + budget_s, clock), on_success, elsewhere)
+    limits = Limits(max_calls, start + budget_s, clock)
+    try:
+        run = Search(candidate, interesting, limits, on_success, elsewhere)
+    except Exception as error:  # noqa: BLE001 - an error of ours: the failure is told as it was found
+        unread = StepStats(READING, 0, 0, clock() - start, _in_one_line(error))
+        return smallest_of(candidate, candidate, clock() - start, (unread,))
     finished = run.run(steps)
-    return Smallest(
-        candidate=run.best,
-        oracle_calls=run.calls,
-        seconds=clock() - start,
-        bindings_before=count_bindings(candidate.module),
-        bindings_after=count_bindings(run.best.module),
-        statements_before=count_statements(candidate.module),
-        statements_after=count_statements(run.best.module),
-        passes_before=len(candidate.passes),
-        passes_after=len(run.best.passes),
-        finished=finished,
-        whole=run.whole,
-        steps=run.stats(),
-    )
+    found = smallest_of(candidate, run.best, clock() - start, run.stats())
+    return replace(found, oracle_calls=run.calls, finished=finished, whole=run.whole)
+
+
+def _in_one_line(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST_FAULT]

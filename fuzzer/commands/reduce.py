@@ -291,6 +291,11 @@ def _notes(reduction: Reduction, what: Shown | None, request: Request) -> tuple[
         notes.append(
             "bodies of functions are left as they are: built anew, the module does not fail, or TVM does not take it"
         )
+    notes += [
+        f"an error of passfuzz in the step {row.step!r}, which was passed over: {row.fault}"
+        for row in reduction.steps
+        if row.fault
+    ]
     if what is not None and not what.each_time:
         notes.append(f"flaky: shows in {what.rate} fresh processes")
     return tuple(notes)

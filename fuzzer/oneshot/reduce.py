@@ -56,7 +56,8 @@ def clock_of(request: Request) -> Callable[[], float]:
 def step_rows(smallest: Smallest) -> tuple[StepRow, ...]:
     """What each step has cost and given; the clock of a search that the user has ended is ahead by STOPPED_S."""
     return tuple(
-        StepRow(step.name, step.tried, step.accepted, round(step.seconds % STOPPED_S, 3)) for step in smallest.steps
+        StepRow(step.name, step.tried, step.accepted, round(step.seconds % STOPPED_S, 3), step.fault)
+        for step in smallest.steps
     )
 
 

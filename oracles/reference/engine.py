@@ -45,7 +45,7 @@ class Interpreter:
     packed: the meaning of the caller's own external functions (`generators.externs.HOOKS`). constants: their memory, if
     it outlives an entry call. watch: called with function, variable and value of every parameter and binding.
     synchronised: barriers between GPU threads are explicit; see `tir.Context`. recorded: records the functions that are
-    looked up and the calls of PrimFuncs.
+    looked up and the calls of PrimFuncs. widened: PrimFuncs hold floats of 16 bits in float64; see `tir.widened`.
     """
 
     def __init__(
@@ -61,6 +61,7 @@ class Interpreter:
         synchronised: bool = False,
         recorded: RecordedRun | None = None,
         noise: Noise | None = None,
+        widened: bool = False,
     ) -> None:
         self.module = module
         self.bounded = bounded
@@ -77,7 +78,7 @@ class Interpreter:
         prims = [(name, f) for name, f in self._functions.items() if isinstance(f, tirx.PrimFunc)]
         record = None if recorded is None else recorded.record
         carrying = recorded is not None and recorded.carrying
-        self.context = Context(kernels_of(prims), synchronised, dict(prims), record, carrying)
+        self.context = Context(kernels_of(prims), synchronised, dict(prims), record, carrying, widened)
         self._asked = set[str]() if recorded is None else recorded.asked
 
     def run(self, call: EntryCall) -> Runtime:
@@ -199,12 +200,17 @@ class Interpreter:
 
 
 def interpreted(
-    module: IRModule, synchronised: bool = False, recorded: RecordedRun | None = None, exactly: bool = False
+    module: IRModule,
+    synchronised: bool = False,
+    recorded: RecordedRun | None = None,
+    exactly: bool = False,
+    widened: bool = False,
 ) -> Run:
     """Runs functions of a module in the reference; as in the VM, constants keep their memory from call to call.
 
     exactly: operators of Relax give float64, whatever the dtypes; else every result is rounded to its dtype. PrimFuncs
-    compute in their own dtypes.
+    compute in their own dtypes. widened: but those of 16 bits, which are float64 there, too, with the bounds that this
+    leaves.
     """
     constants: dict[Constant, Tensor] = {}
 
@@ -216,6 +222,8 @@ def interpreted(
             constants=constants,
             synchronised=synchronised,
             recorded=recorded,
+            widened=widened,
+            noise=Noise(once=True) if widened else None,
         )
         with np.errstate(all="ignore"):
             return machine.apply(machine.function(function), arguments, function)

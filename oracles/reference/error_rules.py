@@ -10,24 +10,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from generators.case import Shape
-from generators.dtypes import Array, FloatFacts, Scalar, float_facts, is_float
-from generators.operators.row import Operator, Rounding
+from generators.dtypes import Array, is_float
+from generators.operators.row import Rounding
 from oracles.reference.errors import Unsupported
 from oracles.reference.values import Tensor, round_to
-
-Carrier: TypeAlias = Array | Scalar | Shape
-"""What an operand is for the meaning of an operator."""
-Result: TypeAlias = Array | Scalar | Sequence[Array | Scalar]
-Evaluate: TypeAlias = Callable[[Sequence[Carrier]], Result]
-"""Runs the row's meaning on carriers given for its flattened operands."""
-Errors: TypeAlias = "list[Array | None]"
-"""One error array per result, None where it is exact."""
+from oracles.reference.work import Errors, Work, listed
 
 _SIGNS = 3
 """Random sign patterns per perturbation."""
@@ -37,108 +28,6 @@ _LIKELY = 2.0
 """The same factor where what is likely is asked for."""
 _CORNERS = 16
 """Corners of the operands' error box that are evaluated at most: all of them for four inexact operands."""
-
-
-def precision(dtype: str, floor: str | None) -> FloatFacts | None:
-    """Precision and range of a float dtype, or of `floor` where that is coarser; None for other dtypes."""
-    if not is_float(dtype):
-        return None
-    own = float_facts(dtype)
-    if floor is None:
-        return own
-    low = float_facts(floor)
-    return FloatFacts(max(own.unit, low.unit), min(own.largest, low.largest), max(own.tiny, low.tiny))
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """One application of a row: flattened operands without infinite errors, results, their dtypes.
-
-    terms: how many numbers meet in one element, None to estimate it from the operands' sizes. floor: the dtype that
-    it may be carried out in instead of its own. likely: what rounding of its own is likely to do is asked for, and not
-    the most that it can do: `oracles.reference.noise` multiplies it.
-    """
-
-    row: Operator
-    operands: list[Any]
-    evaluate: Evaluate
-    results: list[Array]
-    dtypes: list[str]
-    terms: float | None
-    floor: str | None = None
-    likely: bool = False
-
-    @property
-    def floats(self) -> list[int]:
-        """Positions of the float operands."""
-        return [i for i, o in enumerate(self.operands) if isinstance(o, Tensor) and is_float(o.dtype)]
-
-    @property
-    def values(self) -> list[Any]:
-        """The carriers."""
-        return [o.value if isinstance(o, Tensor) else o for o in self.operands]
-
-    @property
-    def errors(self) -> Errors:
-        """The operands' errors by position, None for exact and for non-float ones."""
-        return [o.error if isinstance(o, Tensor) and is_float(o.dtype) else None for o in self.operands]
-
-    @property
-    def inexact(self) -> bool:
-        """Whether a float operand carries an error."""
-        return any(e is not None for e in self.errors)
-
-    @property
-    def gives_floats(self) -> bool:
-        """Whether a result is of a float dtype."""
-        return any(is_float(d) for d in self.dtypes)
-
-    def unit(self, dtype: str) -> float:
-        """The unit roundoff of the least precise float dtype among the operands and a result of `dtype`."""
-        names = [self.operands[i].dtype for i in self.floats] + [dtype]
-        return max(map(self.unit_of, names))
-
-    def unit_of(self, dtype: str) -> float:
-        """The unit roundoff of `dtype`, 0 for other dtypes than floats."""
-        facts = precision(dtype, self.floor)
-        return 0.0 if facts is None else facts.unit
-
-    def count(self) -> float:
-        """How many numbers meet in one element of the result."""
-        if self.terms is not None:
-            return float(self.terms)
-        return float(max((self.operands[i].value.size for i in self.floats), default=1))
-
-    @property
-    def ulps(self) -> float:
-        """The row's allowance in units in the last place: an allowance of many is a generous one."""
-        return max(self.row.ulps / 4, min(self.row.ulps, 4.0)) if self.likely else self.row.ulps
-
-    @property
-    def roundings(self) -> float:
-        """How many units a sum of `count` numbers may be off by, over the sum of their sizes: as many as there are
-        numbers. Mostly it is the root of that (Higham and Mary, SIAM J. Sci. Comput. 41, 2019), but rounding errors of
-        equal terms all point one way."""
-        return self.count()
-
-    def whole(self) -> bool:
-        """Whether all float operands are exact whole numbers, or not finite."""
-        for i in self.floats:
-            o = self.operands[i]
-            if o.error is not None or np.any(np.isfinite(o.value) & (o.value != np.trunc(o.value))):
-                return False
-        return True
-
-    def none(self) -> Errors:
-        """No error in any result."""
-        return [None] * len(self.results)
-
-
-def listed(result: Result) -> list[Array]:
-    """The arrays of a result, one or several."""
-    if isinstance(result, (tuple, list)):
-        return [np.asarray(r) for r in result]
-    return [np.asarray(result)]
 
 
 def _exact(work: Work) -> Errors:
@@ -158,16 +47,22 @@ def _move(work: Work) -> Errors:
 
 
 def _ring(work: Work) -> Errors:
-    """Sums and products: exact on whole numbers below 2**p, else first-order in the unit roundoff."""
+    """Sums and products: exact on whole numbers below 2**p, else first-order in the unit roundoff.
+
+    Elementwise ones multiply each operand once, a single one twice: their results, and what a sum in them goes through,
+    have no more places after the point than these products, and are exact as well while they have few bits.
+    """
     if not work.gives_floats:
         return work.none()
     sizes, spread = _ring_sizes(work)
-    whole = work.whole()
+    places = work.places()
+    if places and not work.row.elementwise:
+        places = None
     errors: Errors = []
     for k, dtype in enumerate(work.dtypes):
         unit = work.unit(dtype)
         terms = 2.0 if work.row.elementwise else work.roundings + 2.0
-        if whole and np.all(sizes[k] * unit < 0.5):
+        if places is not None and np.all(sizes[k] * unit < math.ldexp(0.5, -places)):
             errors.append(None)
         else:
             own = unit * sizes[k] * terms
@@ -228,7 +123,7 @@ def _smooth_elementwise(work: Work) -> Errors:
 def _step(work: Work) -> Errors:
     """Discontinuous functions: exact where neither a corner of the error box nor a coincidence changes the result."""
     widths = work.errors
-    if work.row.ulps and not work.whole():
+    if work.row.ulps and work.places() != 0:
         for i in work.floats:
             o = work.operands[i]
             own = work.row.ulps * work.unit_of(o.dtype) * size_of(o.value)

@@ -14,10 +14,11 @@ import numpy as np
 
 from generators.dtypes import Array, FloatFacts, is_float
 from generators.operators.row import Operator, Rounding
-from oracles.reference.error_rules import RULES, Evaluate, Result, Work, listed, precision
+from oracles.reference.error_rules import RULES
 from oracles.reference.errors import Unsupported
 from oracles.reference.left_open import left_open
 from oracles.reference.values import Runtime, Tensor, round_to
+from oracles.reference.work import Evaluate, Result, Work, listed, precision
 
 
 def bounded_result(
@@ -33,7 +34,7 @@ def bounded_result(
     """Results with bounds. `operands` are the flattened arguments, Tensors and plain values; `result` is the
     result of `evaluate` for their carriers; `terms` how many numbers meet in one element, None to estimate it;
     `floor` the dtype that operands may be rounded to, and results computed in, instead of their own; `likely` as in
-    `error_rules.Work`.
+    `work.Work`.
     Raises Unsupported if the size of a result depends on operands with an error."""
     operands = operands if floor is None else [_rounded_to(o, floor) for o in operands]
     results = listed(result)

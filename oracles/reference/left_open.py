@@ -15,8 +15,8 @@ import numpy as np
 from generators.dtypes import Array, is_float
 from generators.operators.row import Operator, Rounding
 from generators.operators.specials import Set, Special
-from oracles.reference.error_rules import Evaluate, listed
 from oracles.reference.values import Runtime, Tensor
+from oracles.reference.work import Evaluate, listed
 
 
 def left_open(

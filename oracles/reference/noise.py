@@ -26,7 +26,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from generators.dtypes import Array, is_float
+from generators.dtypes import NARROW, Array, float_facts, is_float
 from oracles.reference.values import Runtime, Tensor
 
 RUNS = 8
@@ -50,10 +50,15 @@ class Sampled(Tensor):
 
 
 class Noise:
-    """The random signs of all runs of one entry call; the same seed gives the same ones."""
+    """The random signs of all runs of one entry call; the same seed gives the same ones.
 
-    def __init__(self, seed: int = 0) -> None:
+    once: floats of 16 bits are computed exactly and each result is rounded once, which is all that two evaluations in
+    float64 of right modules may differ by.
+    """
+
+    def __init__(self, seed: int = 0, once: bool = False) -> None:
         self._random = np.random.default_rng(seed)
+        self.once = once
 
     def sharpened(
         self, operands: Sequence[Runtime], results: Sequence[Tensor], evaluate: Evaluate, local: Local
@@ -62,9 +67,14 @@ class Noise:
 
         operands: flattened. results: with worst-case bounds for them.
         """
+        if self.once:
+            exact = [np.asarray(value) for value in evaluate([_held(o) for o in operands])]
+            results = [_rounding(r, value) for r, value in zip(results, exact, strict=True)]
         if not any(is_float(r.dtype) and r.error is not None for r in results):
             return list(results)
         own = [r.error for r in local([_nearly_exact(o) for o in operands])]
+        if self.once:
+            own = [_one_rounding(r) if r.dtype in NARROW else error for r, error in zip(results, own, strict=True)]
         seen = [evaluate([self._drawn(o, run) for o in operands]) for run in range(RUNS)]
         return [
             self._one(result, own[place], [np.asarray(run[place]) for run in seen])
@@ -111,6 +121,28 @@ def _apart(one: Array, other: Array) -> Array:
         gap = np.abs(one - other)
     same = (one == other) | (np.isnan(one) & np.isnan(other))
     return np.where(same, 0.0, np.nan_to_num(gap, nan=np.inf, posinf=np.inf))
+
+
+def _held(operand: Runtime) -> Any:
+    return operand.value if isinstance(operand, Tensor) else operand
+
+
+def _one_rounding(result: Tensor) -> Array:
+    """By how much one rounding of a result may change it."""
+    facts = float_facts(result.dtype)
+    error: Array = facts.unit * np.maximum(np.where(np.isfinite(result.value), np.abs(result.value), 0.0), facts.tiny)
+    return error
+
+
+def _rounding(result: Tensor, exact: Array) -> Tensor:
+    """A result of 16 bits with the error of one rounding where it was rounded, in whatever one right way."""
+    if result.dtype not in NARROW or exact.shape != result.shape:
+        return result
+    rounded = (result.value != exact) & np.isfinite(result.value)
+    if not rounded.any():
+        return result
+    error = np.zeros(result.shape) if result.error is None else result.error
+    return replace(result, error=np.maximum(error, np.where(rounded, _one_rounding(result), 0.0)))
 
 
 def _nearly_exact(operand: Runtime) -> Runtime:

@@ -22,7 +22,7 @@ from oracles.reference.engine import interpreted
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.outcome import NoMeaning, Outcome, Unsure, Wrong, no_difference, undecided, without_result
 from oracles.reference.recorded_run import RecordedRun
-from oracles.reference.starting_run import SAMPLED, CallResult, StartingRun
+from oracles.reference.starting_run import IN_FLOAT64, SAMPLED, CallResult, StartingRun
 from oracles.reference.values import Runtime, from_argument
 from oracles.tolerance import Tolerance
 from oracles.verdict import WRONG_RESULT
@@ -63,9 +63,11 @@ class _LastRun:
 @dataclass(frozen=True, slots=True)
 class _Sharply:
     """How to judge results that worst-case bounds do not decide. exactly: the same functions with operators in float64.
-    same_as_before: whether the results are those of the module before, bit for bit."""
+    widely: with PrimFuncs of 16-bit floats in float64 as well. same_as_before: whether the results are those of the
+    module before, bit for bit."""
 
     exactly: Run
+    widely: Run
     same_as_before: Callable[[], bool]
 
 
@@ -150,7 +152,8 @@ class Numbers:
         results: Results = {}
         run = interpreted(after.module, after.synchronised, record)
         exactly = interpreted(after.module, after.synchronised, exactly=True)
-        sharply = _Sharply(exactly, lambda: _same_results(gave(), results))
+        widely = interpreted(after.module, after.synchronised, exactly=True, widened=True)
+        sharply = _Sharply(exactly, widely, lambda: _same_results(gave(), results))
         outcome = self.judge_run(run, after.calling, results, sharply)
         if not no_difference(outcome):
             return outcome
@@ -210,6 +213,10 @@ class Numbers:
             said = self.starting.compared_sharply(wanted, actual, found, again)
             if isinstance(said, Difference):
                 return _wrong(wanted, said, SAMPLED)
+            widely = partial(_called, calling, sharply.widely, wanted.call)
+            said = self.starting.compared_in_float64(wanted, said, widely)
+            if isinstance(said, Difference):
+                return _wrong(wanted, said, IN_FLOAT64)
             sharper.append(said)
         return undecided(sharper)
 

@@ -10,12 +10,12 @@ from generators.case import Shape
 from generators.dtypes import Array, is_float
 from generators.operators.row import Attributes, AttributeValue, Operator, Rounding
 from generators.tvm_api import Expr, Node
-from oracles.reference.error_rules import Carrier, Evaluate, Result, listed
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.errors_of_result import bounded_result
 from oracles.reference.layouts import is_split, on_split
 from oracles.reference.noise import Noise
 from oracles.reference.values import Runtime, Tensor, flattened, round_to
+from oracles.reference.work import Carrier, Evaluate, Result, listed
 
 _NEVER_ROUNDS = (Rounding.MOVE, Rounding.EXACT)
 

@@ -12,7 +12,7 @@ from tvm import tirx
 
 from generators import tvm_api
 from generators.case import Shape
-from generators.dtypes import FLOAT8, Array, Scalar, float_facts, is_float, numpy_dtype
+from generators.dtypes import FLOAT8, NARROW, Array, Scalar, float_facts, is_float, numpy_dtype
 from generators.tvm_api import BaseFunc, Node
 from oracles.ir.walk import nodes_of
 from oracles.reference.errors import Unsupported
@@ -20,6 +20,7 @@ from oracles.reference.memory import before_call, blank, mask_of, written
 from oracles.reference.noise import Noise
 from oracles.reference.tir import ALONE, Context, run_tracked
 from oracles.reference.tir.arithmetic import Roundings
+from oracles.reference.tir.widened import in_float64
 from oracles.reference.values import Runtime, Tensor, carried, declared
 
 _SIGNS = 3
@@ -147,8 +148,11 @@ def _run(
     context: Context,
 ) -> tuple[list[Array], tuple[Array | None, ...]]:
     """The outputs, and the elements of each that are written (None: all)."""
-    arguments = [declared(i) if isinstance(i, Tensor) else _scalar(i) for i in inputs]
+    arguments = [_argument(i) for i in inputs]
     blanks = [_empty(shape, dtype) for shape, dtype in outputs]
+    if context.widened:
+        arguments = [_wide(i) if isinstance(i, Tensor) and i.dtype in NARROW else _argument(i) for i in inputs]
+        blanks = [in_float64(blank) for blank in blanks]
     masks = [np.zeros(blank.shape, np.bool_) for blank in blanks]
     inner = [mask_of(i) if isinstance(i, Tensor) else None for i in inputs]
     known = [*inner, *masks, *[None] * len(extra)]
@@ -159,6 +163,14 @@ def _run(
 
 def _empty(shape: tuple[int, ...], dtype: str) -> Array:
     return np.zeros(shape, numpy_dtype(dtype))
+
+
+def _argument(value: Runtime) -> Array | Scalar:
+    return declared(value) if isinstance(value, Tensor) else _scalar(value)
+
+
+def _wide(tensor: Tensor) -> Array:
+    return np.array(tensor.value, dtype=np.float64, order="C")
 
 
 def _scalar(value: Runtime) -> Scalar:

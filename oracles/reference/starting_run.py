@@ -11,18 +11,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from generators.case import EntryCall
+from generators.dtypes import NARROW, is_float
 from generators.tvm_api import IRModule
 from oracles.reference.compare import Agreement, Difference, compare, doubted, widths_of, within
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.noise import Noise
 from oracles.reference.outcome import NoMeaning, no_meaning
-from oracles.reference.values import Runtime
+from oracles.reference.values import Runtime, Tensor, flattened, round_to
 from oracles.tolerance import Tolerance
 
 SAMPLED_S = 5.0
 """CPU seconds that the first evaluation of an entry call may have taken where it is sampled, which takes several times
 as long. Drawn modules take milliseconds."""
+IN_FLOAT64 = "both in float64, where a result of 16 bits may be off by one rounding alone"
 SAMPLED = "bound by runs with random rounding, as the worst case is wider than the value; wrong in float64, too"
 
 
@@ -55,7 +57,7 @@ class StartingRun:
         self.nothing: NoMeaning | None = None
         self.left_out: list[str] = []
         self.results = self._evaluated(calls)
-        self._sharp: dict[int, CallResult] = {}
+        self._sharp: dict[tuple[int, bool], CallResult | None] = {}
 
     def _evaluated(self, calls: Sequence[EntryCall]) -> tuple[CallResult, ...]:
         results: list[CallResult] = []
@@ -87,16 +89,23 @@ class StartingRun:
     def _sharpened(self, result: CallResult) -> CallResult:
         """The result with the sharper bounds; as it is where the runs for these come to no end, or would take too
         long."""
+        return self._sampled(result, False) or result
+
+    def _sampled(self, result: CallResult, once: bool) -> CallResult | None:
+        """The result with bounds from runs with random rounding, None where there are none. once: those of exact
+        arithmetic, see `Noise`."""
         if self.tolerance is not None or result.took_s > SAMPLED_S:
-            return result
-        if result.index not in self._sharp:
-            machine = Interpreter(self.module, bounded=True, floor=self.floor, noise=Noise())
+            return None
+        place = result.index, once
+        if place not in self._sharp:
+            noise = Noise(once=once)
+            machine = Interpreter(self.module, bounded=True, floor=self.floor, noise=noise, widened=once)
             try:
                 value = machine.run(result.call)
-                self._sharp[result.index] = replace(result, value=value, widths=widths_of(value))
+                self._sharp[place] = replace(result, value=value, widths=widths_of(value))
             except (Trap, Unsupported):
-                self._sharp[result.index] = result
-        return self._sharp[result.index]
+                self._sharp[place] = None
+        return self._sharp[place]
 
     def compared(self, result: CallResult, actual: Runtime) -> Difference | Agreement:
         """The comparison by the worst-case bounds, or the user's."""
@@ -121,3 +130,33 @@ class StartingRun:
             return found
         confirmed = compare(doubted(sharp.value, exact), exact)
         return sharper if isinstance(confirmed, Difference) else confirmed
+
+    def compared_in_float64(
+        self, result: CallResult, found: Agreement, again: Callable[[], Runtime | None]
+    ) -> Difference | Agreement:
+        """The comparison of what both modules give in float64, where a result has 16 bits and bounds that are wide.
+
+        Rounding to 16 bits in each operation hides what a wrong pass does: an epsilon of 0.01 for 1e-5 is less than
+        what two right orders of a sum may differ by. In float64 these do not differ, so each result may be off by what
+        one rounding to its dtype does, and no more: conversions that the pass moves and constants that it folds. again:
+        the actual result with PrimFuncs in float64 as well, None where it has none.
+        """
+        if self.floor is not None or not any(map(_has_16_bits, flattened(result.value))):
+            return found
+        expected = self._sampled(result, once=True)
+        if expected is None or (exact := again()) is None:
+            return found
+        return compare(doubted(expected.value, exact), _rounded(exact), expected.widths)
+
+
+def _has_16_bits(leaf: Runtime) -> bool:
+    return isinstance(leaf, Tensor) and leaf.dtype in NARROW
+
+
+def _rounded(value: Runtime) -> Runtime:
+    """A result in its declared dtypes."""
+    if isinstance(value, tuple):
+        return tuple(_rounded(field) for field in value)
+    if isinstance(value, Tensor) and is_float(value.dtype):
+        return replace(value, value=round_to(value.value, value.dtype))
+    return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,19 @@ import pytest
 from tvm import relax
 
 from benchmarks.bench_reduce_models import FAULTS, reduced
+from benchmarks.reduce_families import branches
 from benchmarks.reduce_models import MODELS, encoder
 from corpus.module_text import live_module
 from corpus.reduce import STEPS, Candidate, reduce
-from corpus.reduce.draft import lift
+from corpus.reduce.callees import refers_to
+from corpus.reduce.draft import NotApplicable, lift
+from corpus.reduce.plan import plan_of, view_of
 from corpus.reduce.realise import realise
+from corpus.reduce.steps import dead_code, entries
+from fuzzer.trial.subject.inputs import drawn_calls
 from generators import tvm_api as T
 from generators.case import EntryCall, ModuleText, PassCall
+from oracles.reference.engine import Interpreter
 
 HEAD = "@I.ir_module(s_tir=True)\nclass Module:\n"
 PASSES = tuple(PassCall(name, f"{name}()") for name in "ABCDEF")
@@ -181,3 +188,52 @@ def test_a_seeded_fault_in_a_model_is_isolated(model: str, fault: str) -> None:
     assert one.oracle_calls <= 150
     params = sum(len(function.params) for function in one.candidate.module.functions.values())
     assert params <= 8, "unused parameters are gone"
+
+
+def test_what_the_last_of_a_chain_of_functions_does_is_found_in_few_calls() -> None:
+    """The callers of the function that the failure needs go, however many there are; entry calls follow."""
+
+    def sum_of_tanh(candidate: Candidate) -> bool:
+        callees = [text for text in candidate.module.script().split("R.function") if "cls.part" not in text]
+        return any("R.tanh" in text and "R.multiply" in text for text in callees)
+
+    start = Candidate(branches(24), (), (), drawn_calls(branches(24), 0))
+    assert sum_of_tanh(start) and start.calls
+    reduction = reduce(start, sum_of_tanh)
+    assert reduction.bindings_after <= 3 and len(reduction.candidate.module.functions) == 1
+    assert reduction.oracle_calls < 60
+
+
+def test_inputs_of_a_private_function_that_becomes_the_entry_are_drawn() -> None:
+    def runs_part(candidate: Candidate) -> bool:
+        (call,) = candidate.calls
+        return call.function == "main" and Interpreter(candidate.module).run(call) is not None
+
+    module = branches(3)
+    view = view_of(plan_of(Candidate(module, (), (), drawn_calls(module, 0))), module)
+    alone = [edit(view.plan) for edit in entries.private_functions(view)]
+    assert [set(plan.draft.functions) for plan in alone] == [{"main"}, {"main", "part0"}]
+    assert runs_part(alone[0].candidate(realise(alone[0].draft).module))
+    without_calls = entries.private_functions(view)[0](replace(view.plan, calls=()))
+    assert without_calls.calls == ()
+
+
+def test_a_chain_of_functions_is_looked_at_once_for_each_step_and_not_for_each_attempt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Functions that all are needed take as many attempts, each over all functions."""
+    looked: list[object] = []
+
+    def counted(function: Any) -> set[str]:
+        looked.append(function)
+        return refers_to(function)
+
+    monkeypatch.setattr(dead_code, "refers_to", counted)
+    module = branches(12)
+    view = view_of(plan_of(Candidate(module, (), (), ())), module)
+    edits = dead_code.functions(view)
+    assert len(edits) == 12
+    for edit in edits[1:]:
+        with pytest.raises(NotApplicable):
+            edit(view.plan)
+    assert len(looked) == 12

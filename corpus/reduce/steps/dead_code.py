@@ -6,8 +6,9 @@ by piece instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from corpus.reduce.callees import callees_first, refers_to
 from corpus.reduce.draft import (
@@ -50,11 +51,25 @@ def demote(view: PlanView) -> Sequence[Edit]:
 
 def functions(view: PlanView) -> Sequence[Edit]:
     """Each function may go that no function which stays refers to, but the last public one; callers first."""
-    return [Joint(_without_functions, name) for name in reversed(callees_first(view.draft))]
+    # A long chain of functions takes as many attempts: what each of them refers to is looked up once.
+    known = {name: (function, refers_to(function)) for name, function in view.draft.functions.items()}
+
+    def without(plan: ReductionPlan, names: Sequence[str]) -> ReductionPlan:
+        return _without_functions(plan, names, known)
+
+    return [Joint(without, name) for name in reversed(callees_first(view.draft))]
 
 
-def _without_functions(plan: ReductionPlan, names: Sequence[str]) -> ReductionPlan:
-    referring = {name: refers_to(function) for name, function in plan.draft.functions.items()}
+_Known: TypeAlias = "Mapping[str, tuple[Draft | T.BaseFunc, set[str]]]"
+
+
+def _referred(name: str, function: Draft | T.BaseFunc, known: _Known) -> set[str]:
+    before, names = known.get(name, (None, set[str]()))
+    return names if function is before else refers_to(function)
+
+
+def _without_functions(plan: ReductionPlan, names: Sequence[str], known: _Known) -> ReductionPlan:
+    referring = {name: _referred(name, function, known) for name, function in plan.draft.functions.items()}
     public = {name for name, function in plan.draft.functions.items() if T.is_public(function)}
     for name in names:
         needed = any(name in to for other, to in referring.items() if other != name)

@@ -23,6 +23,7 @@ class Context:
     of their GlobalVars. synchronised: the module is past ThreadSync, so that accesses which no barrier orders may race;
     memory of a scope for which a function has barriers is checked for races in any case. record: receives the calls,
     which may be repeated later; None records none. carrying: uninitialised elements may be copied; see `poison.py`.
+    widened: floats of 16 bits are float64 in arguments and while computing; see `widened.py`.
     """
 
     kernels: Mapping[str, PrimFunc] = field(default_factory=dict)
@@ -30,6 +31,7 @@ class Context:
     functions: Mapping[str, PrimFunc] = field(default_factory=dict)
     record: list[RecordedCall] | None = None
     carrying: bool = False
+    widened: bool = False
 
 
 ALONE = Context()

@@ -29,6 +29,7 @@ from oracles.reference.tir.program import FUEL, PythonProgram, program_of, refue
 from oracles.reference.tir.recorded import RecordedCall, copied, full_of
 from oracles.reference.tir.signature import PackedSignature, PrimFuncSignature, is_packed
 from oracles.reference.tir.threads_to_loops import without_threads
+from oracles.reference.tir.widened import as_declared, widened
 
 CACHED_FUNCTIONS = 1024
 CACHED_SHAPES = 32
@@ -71,6 +72,15 @@ class Compiled:
         # Compiling changes the key: it finds the callees. `fresh` asks for the key afterwards.
         return self.programs.fresh(binding) if known is None else known
 
+    def described(self, args: Sequence[object]) -> list[object]:
+        """Arguments in float64 as the signature declares them; see `widened.py`."""
+        if isinstance(self.signature, PackedSignature):
+            raise Unsupported("packed call in float64")
+        params = self.signature.params
+        if len(params) != len(args):
+            raise Trap("type", f"{self.signature.name}: {len(args)} arguments for {len(params)} parameters")
+        return [as_declared(arg, param.dtype) for param, arg in zip(params, args, strict=True)]
+
     def _compiled(self, binding: Binding) -> PythonProgram:
         found = compile_function(self.signature, self.func, binding.values, context=binding.context, full=binding.full)
         self.launches |= found.launches
@@ -83,7 +93,7 @@ class Compiled:
         callees = [context.kernels.get(name) for name in sorted(self.launches)]
         callees += [context.functions.get(name) for name in sorted(self.calls)]
         keys = tuple([StructuralKey(_without_notes(callee)) for callee in callees if callee is not None])
-        return (binding.values, binding.full, context.synchronised, context.carrying, keys), None
+        return (binding.values, binding.full, context.synchronised, context.carrying, context.widened, keys), None
 
 
 def compile_function(
@@ -102,6 +112,7 @@ def compile_function(
     try:
         function = without_threads(decode_function(signature, func, values, context), context.synchronised)
         function = carrying(function) if context.carrying else function
+        function = widened(function) if context.widened else function
         return _PROGRAMS.of((function, full)) if vectorise else program_of(function, vectorise, full)
     except RecursionError as error:
         raise Unsupported("expression too deep") from error
@@ -170,7 +181,7 @@ def run_returning(
 ) -> tuple[tuple[InitMask, ...], float | None]:
     """What `run_tracked` gives, and the number that the PrimFunc returns as a Python number (None for most)."""
     found = compiled(func)
-    program = found.program(args, context, full_of(known))
+    program = found.program(found.described(args) if context.widened else args, context, full_of(known))
     if len(args) != len(known):
         raise Trap("type", f"{program.name}: {len(args)} arguments, {len(known)} initialisation masks")
     program.check_memory(args)

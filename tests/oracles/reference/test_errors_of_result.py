@@ -45,6 +45,9 @@ F32 = np.float32
 THIRD = np.full((2, 2), 1 / 3, F32)
 EXACT: dict[str, tuple[Build, tuple[Array, ...]]] = {
     "ring: add": (op.add, (whole(1, (3, 3)), whole(2, (3, 3)))),
+    "ring: multiply by a power of two": (op.multiply, (whole(1, (3, 3), largest=99), np.full((3, 3), 1 / 64, F32))),
+    "ring: subtract eighths": (op.subtract, (whole(1, (3, 3)) / F32(8), whole(2, (3, 3)) / F32(8))),
+    "ring: square of quarters in float16": (op.square, (whole(1, (3, 3), "float16") / np.float16(4),)),
     "ring: matmul": (op.matmul, (whole(1, (3, 4)), whole(2, (4, 3)))),
     "ring: sum": (op.sum, (whole(1, (3, 4)),)),
     "ring: matmul in float16": (op.matmul, (whole(1, (3, 4), "float16"), whole(2, (4, 3), "float16"))),
@@ -68,6 +71,39 @@ EXACT: dict[str, tuple[Build, tuple[Array, ...]]] = {
 def test_bound_is_zero_where_every_order_of_evaluation_agrees(build: Build, arrays: tuple[Array, ...]) -> None:
     result = bounded(build, *arrays)
     assert result.error is None or not result.error.any()
+
+
+EXACT_OR_NOT = (op.add, op.subtract, op.multiply, op.square, lambda x, y, z: op.ewise_fma(x, y, z))
+
+
+@pytest.mark.parametrize(("dtype", "most"), [("float16", 11), ("float32", 22)])
+def test_what_counts_as_exact_is_what_no_order_rounds(dtype: str, most: int) -> None:
+    """Multiples of powers of two of many sizes: where the bound is zero, plain arithmetic gives the very number."""
+    random = np.random.default_rng(5)
+    exact = rounded = 0
+    for _ in range(150):
+        build, operands = EXACT_OR_NOT[random.integers(len(EXACT_OR_NOT))], random.integers(3, most, 3)
+        count = 3 if build is EXACT_OR_NOT[-1] else 1 if build is op.square else 2
+        arrays = [
+            (random.integers(-(2**bits), 2**bits, 4) * 2.0 ** -random.integers(0, 10)).astype(dtype)
+            for bits in operands[:count]
+        ]
+        result = bounded(build, *arrays)
+        if result.error is None or not result.error.any():
+            exact += 1
+            wide = [array.astype(np.longdouble) for array in arrays]
+            plain, true = (_plainly(build, given) for given in (arrays, wide))
+            assert np.array_equal(plain.astype(np.longdouble), true), (build, arrays)
+        else:
+            rounded += 1
+    assert exact > 20 and rounded > 20
+
+
+def _plainly(build: Any, given: list[Any]) -> Any:
+    if build is EXACT_OR_NOT[-1]:
+        return given[0] * given[1] + given[2]
+    plain = {op.add: np.add, op.subtract: np.subtract, op.multiply: np.multiply, op.square: np.square}[build]
+    return plain(*given)
 
 
 def nearly(x: Any) -> Any:

@@ -10,6 +10,7 @@ from tvm import relax
 
 from benchmarks.decided_faults import FAULTS, planted
 from benchmarks.decided_modules import MODULES
+from benchmarks.reduce_families import FAMILIES
 from fuzzer.trial.subject.inputs import drawn_calls
 from generators.case import EntryCall
 from generators.relax.knobs import Knobs
@@ -66,6 +67,14 @@ def test_wrong_passes_on_deep_modules_are_seen(name: str, what: str) -> None:
         pytest.skip("the module has no place for the fault")
     found = numbers.judge_module(wrong)
     assert isinstance(found, Wrong) and found.symptom == "wrong result"
+
+
+def test_chains_of_quantised_numbers_are_decided() -> None:
+    """What quantises is a step: whole numbers times a power of two come to halves, and are exact ones."""
+    module = FAMILIES["quantised 8"]()
+    numbers = Numbers(module, drawn_calls(module, 0, 1))
+    assert numbers.judge_module(relax.transform.LegalizeOps()(module)) is None
+    assert isinstance(numbers.judge_module(planted(FAULTS["relu is abs"], module)), Wrong)
 
 
 def test_the_worst_case_alone_decides_nothing_of_an_encoder() -> None:
