@@ -36,7 +36,7 @@ class Bug(Protocol):
 
     identity: what tells it from all others. title: one line, as of an issue. severity: "" where no person has said.
     status: open, wont-fix, limitation or fixed-in. root: file:function of TVM. why: whose fault it is, and how, ""
-    where nobody has read that yet. fix: what would mend it. link: an issue or pull request. case: the folder in
+    if that is not known yet. fix: what would mend it. link: an issue or pull request. case: the folder in
     `corpus/cases` that shows it, "" where there is none. quote: of a limit, TVM's own sentence. read: whether the
     source in `root` was read line by line.
     """
