@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol
 
 import jinja2
 
-from corpus.escapes import Markdown
+from corpus.escapes import Markdown, fenced_in
 from corpus.registry import CASES, SHIPPED, KnownCause, Registry, cause_id, read_registry
 from corpus.regular_files import read_regular
 from corpus.repro_imports import imports_for, needs_late_annotations
@@ -36,7 +36,7 @@ class Bug(Protocol):
 
     identity: what tells it from all others. title: one line, as of an issue. severity: "" where no person has said.
     status: open, wont-fix, limitation or fixed-in. root: file:function of TVM. why: whose fault it is, and how, ""
-    where nobody has read that yet. fix: what would mend it. link: an issue or pull request. case: the folder in
+    if that is not known yet. fix: what would mend it. link: an issue or pull request. case: the folder in
     `corpus/cases` that shows it, "" where there is none. quote: of a limit, TVM's own sentence. read: whether the
     source in `root` was read line by line.
     """
@@ -185,14 +185,13 @@ def _versions(bug: Bug, case: ShownCase | None) -> Markdown:
 def _shown(folder: Path, to_cases: str) -> ShownCase:
     stored = read_case(folder)
     readme = read_regular(folder / "README.md", MOST_TEXT).decode("utf-8", "replace")
-    found = re.search(r"^(`{3,})diff\n(.*?)^\1$", readme, re.DOTALL | re.MULTILINE)
     calls = (*stored.case.setup, *stored.case.passes)
     return ShownCase(
         module=_program(stored.case.module.script or ""),
         sequence=Markdown.joined(" ; ", (Markdown.code(call) for call in calls)),
         symptom=stored.symptom,
         message=stored.message,
-        difference=found[2] if found else "",
+        difference=fenced_in(readme, "diff"),
         place="/".join((to_cases, folder.name)),
         outcomes=tuple((version, str(outcome)) for version, outcome in stored.expected),
     )

@@ -147,6 +147,20 @@ class Markdown(Written):
         return cls(f"{fence}{language}\n{plain}\n{fence}")
 
 
+_FENCE = re.compile(r"^(`{3,})(\w*)\n", re.MULTILINE)
+
+
+def fenced_in(text: str, language: str) -> str:
+    """What is in the first block of code of this language, as `Markdown.fenced` writes it; "" where there is none."""
+    whole, begin = f"{text}\n", 0
+    while (start := _FENCE.search(whole, begin)) is not None:
+        end = whole.find(f"\n{start[1]}\n", start.end() - 1)
+        if end < 0 or start[2] == language:
+            return whole[start.end() : end] if end >= 0 else ""
+        begin = end + len(start[1]) + 2
+    return ""
+
+
 def _longest_run(text: str) -> int:
     return max(map(len, re.findall("`+", text)), default=0)
 

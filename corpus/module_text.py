@@ -12,7 +12,6 @@ import json
 import re
 import struct
 import textwrap
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,13 +82,8 @@ def without_imports(text: str) -> str:
     return "\n".join(lines).strip("\n") + "\n"
 
 
-def read_module_file(path: Path) -> ModuleText:
-    """A TVMScript `.py` file or a TVM JSON file. UnreadableModule when it is neither, OSError as usual."""
-    return module_of_file(path.read_text(encoding="utf-8-sig"))
-
-
 def module_of_file(text: str) -> ModuleText:
-    """The module in the text of such a file. UnreadableModule when it is neither."""
+    """The module in the text of a TVMScript `.py` file or a TVM JSON file. UnreadableModule when it is neither."""
     try:
         if not text.lstrip().startswith("{"):
             return ModuleText(without_imports(text))

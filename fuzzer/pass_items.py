@@ -69,7 +69,7 @@ def read_passes(text: str | None, load: Path | None, config: Sequence[str] = (),
 
 
 _WITH = "\x1f"
-"""Between an item and the options of its PassContext: what nobody types."""
+"""Between an item and the options of its PassContext: a character that is not typed."""
 
 
 def split(text: str) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from corpus.escapes import fenced_in
 from corpus.regular_files import MEBIBYTE, is_real_folder, read_regular
 from reports.finding_row import FindingRow
 
@@ -19,7 +20,6 @@ LONGEST_TITLE = 300
 """Characters that are shown of a text, and of a title."""
 
 _HEADING, _PLAIN_TITLE = re.compile(r"# (.+)"), re.compile(r" {4}(.+)")
-_FENCE = re.compile(r"^(`{3,})diff$", re.MULTILINE)
 _FAULT = re.compile(r"^## Whose fault\n\n((?:- .*\n)+)", re.MULTILINE)
 _ESCAPED = re.compile(r"\\([\\`*{}\[\]|~$^_+=#.)-])")
 _ENTITY = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&#8203;": ""}
@@ -63,7 +63,7 @@ def _read(folder: Path) -> FindingFiles:
         return FindingFiles()
     script, issue, readme = (_text(folder / name) for name in (SCRIPT_FILE, ISSUE_FILE, README_FILE))
     fault = _FAULT.search(readme)
-    difference = _difference(readme) or _difference(issue)
+    difference = fenced_in(readme, "diff") or fenced_in(issue, "diff")
     return FindingFiles(
         title=_title(issue),
         script=script[:LONGEST],
@@ -80,15 +80,6 @@ def _title(issue: str) -> str:
         return plain[1][:LONGEST_TITLE].strip()
     heading = _HEADING.match(issue)
     return _plain(heading[1][: 2 * LONGEST_TITLE].replace("`", "")) if heading else ""
-
-
-def _difference(readme: str) -> str:
-    """The first block of code that is a diff."""
-    start = _FENCE.search(readme)
-    if start is None:
-        return ""
-    end = readme.find(f"\n{start[1]}\n", start.end())
-    return readme[start.end() + 1 : end] if end >= 0 else ""
 
 
 def _text(path: Path) -> str:

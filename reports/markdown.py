@@ -1,4 +1,4 @@
-"""The report as Markdown, for a CI job summary: one screen. What is behind it is in the page and in summary.json."""
+"""The report as Markdown, for a CI job summary: one screen. The details are in the page and in summary.json."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """No decision depends on the wording of a message of ours: what a text says to a person is a field or a record too.
 
 A lint of the common forms: `==`, `in`, methods such as `startswith`, `re`, and `get` of a table, with literals or
-constants. It does not see aliases, other tables of texts and `match`.
+constants, and `match` of a text. It does not see aliases and other tables of texts.
 """
 
 from __future__ import annotations
@@ -84,12 +84,19 @@ def decisions(tree: ast.Module, elsewhere: dict[str, ast.expr]) -> Iterator[ast.
             composed = any(is_composed(part, names) for side in sides for part in ast.walk(side))
             if any(map(is_sentence, literals)) or ((any(literals) or composed) and any(map(is_said, sides))):
                 yield node
+        elif isinstance(node, ast.Match) and matches_text(node):
+            yield node.subject
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             sentence = any(is_sentence(text) for part in node.args for text in texts(part, names))
             tested = sentence or (bool(node.args) and is_said(node.func.value))
             matched = any(map(is_said, node.args))
             if (node.func.attr in TESTS and tested) or (node.func.attr in PATTERNS and matched):
                 yield node
+
+
+def matches_text(node: ast.Match) -> bool:
+    """Whether a `match` of what is said to a person has a case with a text."""
+    return is_said(node.subject) and any(texts(case.pattern, {}) for case in node.cases)
 
 
 @cache
@@ -127,6 +134,7 @@ CONSTANTS = constants(ast.parse('CRASH = "crash"\nEMPTY = f"{CUDA}launch"\nUSELE
         "verdict.symptom in (CRASH, EMPTY)",
         "same.get(symptom, message)",
         're.search(r"bytes", failed.message)',
+        'match failure.symptom:\n    case "crash" | "hang":\n        pass',
     ],
 )
 def test_a_decision_by_a_text_is_seen(line: str) -> None:

@@ -32,6 +32,7 @@ from fuzzer.errors import EnvironmentFault, UsageError, tell
 from fuzzer.known_causes import read_known_causes
 from fuzzer.processes.workforce import FromWorker, Slot, WorkerLost, Workforce
 from fuzzer.protocol import (
+    Begin,
     CandidateDigests,
     CaseDigests,
     Command,
@@ -154,10 +155,11 @@ class _Campaign:
         began = time.monotonic()
         while not (self.interrupts.happened or any(slot.ready for slot in pool.slots)):
             for heard in pool.answers(0.2):
-                if isinstance(heard.answer, Refused):
-                    raise UsageError(heard.answer.message)
-                if isinstance(lost := heard.answer, WorkerLost) and not lost.killed:
-                    raise EnvironmentFault(f"TVM cannot be imported: {lost.how}; `passfuzz doctor` looks closer")
+                answer = heard.answer
+                if isinstance(answer, Refused):
+                    raise UsageError(answer.message)
+                if isinstance(answer, WorkerLost) and not answer.killed:
+                    raise EnvironmentFault(f"TVM cannot be imported: {answer.how}; `passfuzz doctor` looks closer")
                 self._take(pool, heard)
             if self.fault is not None:
                 raise EnvironmentFault(self.fault)
@@ -251,8 +253,10 @@ class _Campaign:
                 slot.known_s += took if slot.on_known else 0.0
             case TakeDigests() | None:
                 pass
+            case Begin():
+                raise AssertionError("a worker has done what it answers with Ready")
             case _:
-                raise AssertionError(f"a worker has done {about}")
+                assert_never(about)
 
     def _lost_worker(self, pool: Workforce, lost: WorkerLost, about: Command | None) -> None:
         """Its cases and its failure are dealt out again, and another worker takes its place."""
@@ -263,8 +267,10 @@ class _Campaign:
             case Reduce(_, token) | Confirm(_, token):
                 if token in self.working:
                     self._ended_early(token, f"the worker was lost: {lost.how}")
-            case _:
+            case TakeDigests() | Begin() | None:
                 pass
+            case _:
+                assert_never(about)
         if self.fault is not None:
             return
         self.lost_workers += 1
@@ -288,8 +294,7 @@ class _Campaign:
             self.second.ask(judged.sample)
         if self.docket.in_order:
             if judged.failures:
-                seen = self.later.setdefault(judged.index, [])
-                seen += [(failure, self.now) for failure in judged.failures]
+                self.later.setdefault(judged.index, []).extend((failure, self.now) for failure in judged.failures)
             return
         for failure in judged.failures:
             self._sighted(failure, self.now)
@@ -312,8 +317,7 @@ class _Campaign:
                 self.rows.seen_again(slug)
 
     def _ended_early(self, token: int, why: str, said: str = "") -> None:
-        key = self.working.pop(token)
-        self._seen_again(*self.docket.ended_early(key, why, said))
+        self._seen_again(*self.docket.ended_early(self.working.pop(token), why, said))
 
     def _reduced(self, answer: Reduced) -> None:
         token, pickled = answer.token, answer.finding
@@ -345,16 +349,14 @@ class _Campaign:
         key = self.working.pop(token)
         finding: Finding = replace(pickle.loads(pickled), at_s=self.docket.work_at(key).at_s)
         if not self.disk.keep(finding, shown, self.rows.similar(finding)):
-            why = f"its folder cannot be written: {self.disk.cannot_write}"
-            self._seen_again(*self.docket.ended_early(key, why))
+            self._seen_again(*self.docket.ended_early(key, f"its folder cannot be written: {self.disk.cannot_write}"))
             return
         if shown:
             row = self.rows.told(finding)
             self.disk.tries(lambda: self.observer.on_finding(row))
             self._retell_issues(row.cause)
         else:
-            what = f"{finding.oracle} {finding.signature.culprit}"
-            bump(self.tally.inconclusive, f"repro does not show it: {what}", 1)
+            bump(self.tally.inconclusive, f"repro does not show it: {finding.oracle} {finding.signature.culprit}", 1)
         self._seen_again(*self.docket.confirmed(key))
 
     def _retell_issues(self, cause: str | None = None) -> None:

@@ -116,7 +116,7 @@ class ReductionOutput:
         """Keeps the script with this number, which a fresh process has confirmed, and its case."""
         if self.is_folder:
             write_contents(self.path, reduction.folders[number])
-            # What a child behind walls has answered becomes one's own only where it says nothing that runs.
+            # The answer of a process inside walls becomes the user's own only if it holds no code.
             if self.trusted or (self.of_module and is_plain(self.path)):
                 write_contents(self.path, reduction.folders[number], made_here=True)
         else:

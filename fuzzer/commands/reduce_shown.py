@@ -68,14 +68,6 @@ def shown(reduction: Reduction, trust: bool, tries: int = 1) -> Shown:
         return Shown(number, [status, *more].count(FAILS), 1 + len(more), said)
 
 
-def shown_by(reduction: Reduction, trust: bool) -> str:
-    """The first script that shows the failure in a fresh process. Raises EnvironmentFault where none does."""
-    what = shown(reduction, trust)
-    if not what.each_time:
-        raise EnvironmentFault(f"fails here, but not in a fresh process ({what.rate} runs{what.said})")
-    return reduction.repros[what.number]
-
-
 def proposed_tries(times: int, of: int) -> int:
     """How many tries show a failure almost for sure that has shown so many times of so many."""
     if times >= of:

@@ -59,8 +59,8 @@ def replay(
     are, where neither the case nor the TVM has changed.
 
     A TVM that cannot be had has a column that says why. Raises UsageError where there is no case, for a `--tvm` that
-    can be none, or a script of somebody else and no trust; EnvironmentFault where the installed TVM, which nobody has
-    named, does not work.
+    can be none, or a script of somebody else and no trust; EnvironmentFault where no TVM is named and the
+    installed one does not work.
     """
     begun = time.monotonic()
     folder = CORPUS if corpus is None else corpus

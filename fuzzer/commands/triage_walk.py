@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TypeAlias
 import typer
 from rich.syntax import Syntax
 
-from corpus.escapes import one_line, visible
+from corpus.escapes import fenced_in, one_line, visible
 from corpus.registry import KnownCause, cause_id
 from corpus.regular_files import read_regular
 from corpus.store import MOST_TEXT
@@ -29,7 +28,6 @@ KEYS = "[p]romote as open, [w]ont-fix, [l]imitation, [m]erge, [i]ssue, [v]iew sc
 SHOWN_LINES = 200
 """Lines of a script or a diff that are shown."""
 SHOWN_ENTRIES = 20
-_DIFF = re.compile(r"^```+diff\n(.*?)\n```+$", re.MULTILINE | re.DOTALL)
 
 
 def triage_by(triage: Triage, actions: Actions, as_json: bool) -> None:
@@ -106,8 +104,8 @@ def _look(terminal: Terminal, folder: Path | None, key: str, show: Callable[[Pat
     elif key == "v":
         _print(terminal, _read(folder / "repro.py"), "python")
     else:
-        found = _DIFF.search(_read(folder / "README.md"))
-        _print(terminal, "no diff: numbers are not what is wrong" if found is None else found[1], "diff")
+        found = fenced_in(_read(folder / "README.md"), "diff")
+        _print(terminal, found or "no diff: numbers are not what is wrong", "diff")
 
 
 def _merged(triage: Triage, terminal: Terminal, cause: CauseRow, ask: Ask) -> bool:

@@ -22,18 +22,17 @@ def ask_in_order(oracles: Iterable[StepOracle], step: Step, ask: Ask, record: Re
     Several oracles of structure see one broken module: the first that fails speaks for the others, and for what the
     reference traps on in such a module.
     """
-    good, broken = True, False
+    good = True
     for row in oracles:
-        if (step.error is not None and not row.on_error) or (broken and row.of_structure):
+        if (step.error is not None and not row.on_error) or (step.broken and row.of_structure):
             continue
         verdict = ask(row, step)
         if verdict is None:
             continue
-        if broken and isinstance(verdict, Failed) and isinstance(verdict.evidence, ReferenceTrap):
+        if step.broken and isinstance(verdict, Failed) and isinstance(verdict.evidence, ReferenceTrap):
             verdict, good = Skipped("reference: what an oracle of structure has said already"), False
         record.verdict(row.name, verdict, step)
         if isinstance(verdict, Failed):
-            broken = broken or row.of_structure
-            step = replace(step, broken=broken)
+            step = replace(step, broken=step.broken or row.of_structure)
             good = good and not row.ends_case
     return good

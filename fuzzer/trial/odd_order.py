@@ -1,4 +1,4 @@
-"""Which findings of tier C count. There a pass stands in a phase that it is not documented for, which nobody forbids.
+"""Which findings of tier C count: of a pass in a phase for which TVM neither documents nor forbids it.
 
 What a process says of itself counts in any order: wrong results, modules that are ill-formed, signals, hangs. (A pass
 that is given well-formed IR should give well-formed IR whatever came before it, says a maintainer in apache/tvm#17340.)

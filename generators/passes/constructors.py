@@ -82,7 +82,7 @@ def constructor(source: str) -> Constructor:
 
 def expression(text: str) -> str:
     """The text, where it is an expression of Python, of the table or not, or nothing: a pass that a test suite brought
-    has none. Nothing is evaluated. Raises NotOfTheTable for any other text, which nobody's passfuzz writes."""
+    has none. Nothing is evaluated. Raises NotOfTheTable for any other text, which passfuzz never writes."""
     if text and text not in _texts():
         _parsed(text)
     return text

@@ -131,16 +131,6 @@ def _draw_prim_func(source: Source, knobs: TirKnobs) -> PrimProgram:
     return draw_integer_func(source) if source.flip(knobs.forms.integer) else draw_prim_func(source, knobs)
 
 
-def draw_scheduled_program(source: Source, *, threads: bool = False) -> Program:
-    """A drawn function with a schedule of it; the last step is one that TVM broke on where one did.
-
-    Most functions are drawn for the primitive that the schedule begins with. threads: nests of loops are bound to
-    threads in the end. Raises Unavailable where no step applied. A step may end the process.
-    """
-    program, first = draw_to_schedule(source, threads)
-    return scheduled(program, draw_steps(source, program, first, threads))
-
-
 def draw_steps(
     source: Source, program: PrimProgram, first: Sequence[str], threads: bool, before: Before | None = None
 ) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from markdown_it.token import Token
 from corpus.escapes import (
     Markdown,
     Written,
+    fenced_in,
     is_finding_folder,
     is_finding_script,
     is_slug,
@@ -331,3 +332,17 @@ def test_markdown_of_the_tests_is_that_of_github() -> None:
     """The parser of these tests knows the extensions that matter."""
     tokens: list[Token] = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse("| a |\n|---|\n| ~~b~~ |\n")
     assert {"table_open", "inline"} <= {token.type for token in tokens}
+
+
+@examples(40)
+@given(texts)
+@example(HOSTILE)
+@example("- `````x\n+ ```")
+def test_what_was_fenced_is_found_again(text: str) -> None:
+    block = Markdown.fenced(text, "diff")
+    before = Markdown.fenced("```diff", "python")
+    assert fenced_in(f"{before}\n\n{block}\n\nmore\n```diff\nno\n```\n", "diff") == visible(text).rstrip("\n")
+
+
+def test_where_nothing_was_fenced_nothing_is_found() -> None:
+    assert [fenced_in(text, "diff") for text in ("", "```python\nx\n```\n", "```diff\nnever closed\n")] == ["", "", ""]

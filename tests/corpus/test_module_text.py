@@ -16,7 +16,7 @@ from corpus.module_text import (
     UnreadableModule,
     array_source,
     live_module,
-    read_module_file,
+    module_of_file,
     text_of,
     with_imports,
     without_imports,
@@ -90,14 +90,14 @@ def test_random_modules_come_back_from_their_file(index: int, tmp_path: Path) ->
     text = text_of(module)
     path = tmp_path / "module.py"
     path.write_text(with_imports(text.script) if text.json is None else text.json)
-    assert T.structural_equal(live_module(read_module_file(path)), module)
+    assert T.structural_equal(live_module(module_of_file(path.read_text(encoding="utf-8-sig"))), module)
 
 
 def test_json_files_are_read(tmp_path: Path) -> None:
     module = module_with(np.ones(2, np.float32))
     path = tmp_path / "module.json"
     path.write_text(T.json_of(module))
-    assert T.structural_equal(live_module(read_module_file(path)), module)
+    assert T.structural_equal(live_module(module_of_file(path.read_text(encoding="utf-8-sig"))), module)
 
 
 @pytest.mark.parametrize("text", ["import os\n", "from subprocess import run\n", "class (", "{", "\0"])
@@ -105,7 +105,7 @@ def test_other_files_are_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text(text)
     with pytest.raises(UnreadableModule):
-        read_module_file(path)
+        module_of_file(path.read_text())
 
 
 def test_imports_and_docstring_are_taken_off_and_put_back() -> None:

@@ -20,8 +20,8 @@ from generators.passes.table import PASSES, the
 from generators.program import Program
 from generators.program_facts import ProgramFacts
 from generators.source import SeededSource
-from generators.tir.relax_caller import draw_scheduled_program
 from generators.unavailable import Unavailable
+from tests.corpus.drawn_schedules import draw_scheduled_program
 
 SCHEDULE = the(Role.SCHEDULES).name
 

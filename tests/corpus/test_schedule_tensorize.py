@@ -28,11 +28,12 @@ from generators.program_facts import ProgramFacts
 from generators.source import SeededSource
 from generators.tir.functions import draw_schedulable
 from generators.tir.primitives import PRIMITIVES
-from generators.tir.relax_caller import CALLED, draw_scheduled_program, wrapped
+from generators.tir.relax_caller import CALLED, wrapped
 from generators.tir.schedules import Scheduled, draw_schedule
 from generators.tir.tensor_intrinsics import WAYS
 from generators.unavailable import Unavailable
 from oracles.reference.tir import run_prim_func
+from tests.corpus.drawn_schedules import draw_scheduled_program
 from tests.patience import HANGS_S
 
 pytestmark = [pytest.mark.warm, pytest.mark.usefixtures("few_other_builds")]
