@@ -61,7 +61,7 @@ LEFT = {
     "fuzzer.engines.node.OPENING_S": "tests that wait for a cluster raise it",
     "fuzzer.engines.node.PATIENCE_S": "ten minutes",
     "fuzzer.engines.node.STREAM_S": "how often answers are sent on",
-    "fuzzer.engines.node._FRESH_S": "how long what was read is taken to hold",
+    "fuzzer.processes.scratch.FRESH_S": "how old what is swept must be",
     "fuzzer.engines.ray_cluster.CLOSE_S": "what does not end by itself is ended",
     "fuzzer.processes.guard._END_S": "what does not end by itself is killed",
     "oracles.checks.pipelines.HANG_CPU_S": "seconds of the CPU",

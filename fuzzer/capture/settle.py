@@ -27,6 +27,7 @@ from fuzzer.capture.messages import Made, NotMade, Settled, Task
 from fuzzer.capture.raw import Level
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import in_child, send
+from fuzzer.processes.scratch import scratch_folder
 from fuzzer.protocol import Done, Failure
 from fuzzer.trial.load_file import first_line
 from fuzzer.trial.lost import judged_end
@@ -252,8 +253,8 @@ def _how(task: Task, candidate: Candidate) -> str:
 
 def settle(task: Task) -> Made | NotMade:
     """Makes the case in a child, whose end is a reason for none."""
-    with TemporaryDirectory(prefix="passfuzz-") as scratch:
-        recorder = Recorder.create(Path(scratch) / "flight")
+    with scratch_folder("passfuzz-shot-") as scratch:
+        recorder = Recorder.create(scratch / "flight")
         recorder.write(0, Working("making a case"))
         heard = in_child(lambda say: say(make(task)), Settled, recorder, MAKE_S)
     for message in heard.messages:

@@ -6,7 +6,6 @@ import os
 import pickle
 import shlex
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from fuzzer.capture.raw import Raw, Spooled, read_spool
 from fuzzer.capture.run import CommandEnd, require_command, run_command
 from fuzzer.errors import EnvironmentFault, ExitStatus, UsageError, tell
 from fuzzer.processes.lines import Lines
+from fuzzer.processes.scratch import scratch_folder
 from fuzzer.processes.start import module_command, worker_environment
 from fuzzer.render import print_json
 from fuzzer.settings import output_folder
@@ -81,9 +81,9 @@ def capture(command: Sequence[str], out: Path, keep: Keep, limit_s: float | None
     if out.is_dir() and any(out.iterdir()):
         raise UsageError(f"--output {out}: is not empty; name another folder, or remove it")
     require_tvm()
-    with tempfile.TemporaryDirectory(prefix="passfuzz-", ignore_cleanup_errors=True) as spool:
-        ended = run_command(command, Path(spool), keep.text, limit_s)
-        spooled = read_spool(Path(spool))
+    with scratch_folder("passfuzz-shot-") as spool:
+        ended = run_command(command, spool, keep.text, limit_s)
+        spooled = read_spool(spool)
         for fault in spooled.faults[:3]:
             tell(f"warning: the watch in the command: {fault}")
         tasks = tuple(_tasks(spooled, ended, out, keep, shlex.join(command)))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from queue import Empty, SimpleQueue
 
+import dask
 from distributed import Client, Future, LocalCluster
 
 from fuzzer.engines.cluster import ClusterGone
@@ -27,6 +28,12 @@ CLOSE_S = 10.0
 INLINE = 1 << 16
 """Files of a plan that are larger in bytes travel from worker to worker, and once through the scheduler."""
 _LOST = ("cancelled", "lost")
+FRUGAL = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "500ms",
+    "distributed.admin.system-monitor.interval": "5s",
+}
+"""How a cluster of this machine alone watches itself: it costs CPU all the time, and nobody looks at it."""
 
 
 class DaskCluster:
@@ -152,9 +159,10 @@ def start(workers: int, baggage: bytes) -> DaskCluster:
     """A cluster of this machine alone, which ends with the campaign. Raises EnvironmentFault."""
     _quiet()
     try:
-        local = LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL
-        )
+        with dask.config.set(FRUGAL):
+            local = LocalCluster(
+                n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL
+            )
         client = Client(local, set_as_default=False, name="passfuzz")
     except (OSError, RuntimeError) as error:
         raise EnvironmentFault(f"--on dask: no local cluster can be started: {error}") from error

@@ -7,15 +7,9 @@ killed process has left on disk, the next seat of that machine removes. No TVM h
 
 from __future__ import annotations
 
-import fcntl
-import os
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from queue import Empty, SimpleQueue
 
 import msgspec
@@ -24,6 +18,7 @@ from fuzzer.engines.baggage import Paths, unpack
 from fuzzer.engines.messages import OPENING, Opening, Said, versions
 from fuzzer.processes.lines import line_of
 from fuzzer.processes.pool import Pool
+from fuzzer.processes.scratch import scratch_folder
 from fuzzer.processes.workforce import WorkerLost
 from fuzzer.protocol import Command, Done, JudgeCases, Ready, Reduce, Refused
 
@@ -38,7 +33,6 @@ PATIENCE_S = 600.0
 CLOSING_S = 3.0
 """Seconds that ending the seats of a campaign may take."""
 _POLL_S = 0.2
-_FRESH_S = 5.0
 _SCRATCH = "passfuzz-seat-"
 
 
@@ -82,7 +76,7 @@ class Seat:
     def _live(self) -> None:
         task = [OPENING]
         try:
-            with _scratch() as scratch:
+            with scratch_folder(_SCRATCH) as scratch:
                 here = unpack(self._baggage, self.opening.plan, scratch)
                 self._baggage = b""
                 pool = Pool(here, 1, self.opening.hash_seed)
@@ -186,38 +180,3 @@ def limit_s(command: Command) -> float:
             return 3 * budget_s + PATIENCE_S
         case _:
             return PATIENCE_S
-
-
-# --- scratch folders ------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    """A scratch folder, held by a lock as long as this process lives, and gone afterwards."""
-    sweep()
-    with tempfile.TemporaryDirectory(prefix=_SCRATCH, ignore_cleanup_errors=True) as folder:
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield Path(folder)
-        finally:
-            os.close(handle)
-
-
-def sweep() -> None:
-    """Removes the scratch folders of this user whose process was killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
-        try:
-            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
-                continue
-            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        except OSError:
-            continue  # Another seat has removed it.
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if time.time() - os.fstat(handle).st_ctime > _FRESH_S:  # One that is being made has no lock yet.
-                shutil.rmtree(folder, ignore_errors=True)
-        except OSError:
-            continue  # It is held, or not ours to lock.
-        finally:
-            os.close(handle)

@@ -15,10 +15,11 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.oneshot.messages import Reply, Request
+from fuzzer.processes import scratch
 from fuzzer.processes.guard import end
 from fuzzer.processes.lines import Lines
 from fuzzer.processes.output import Output
@@ -147,6 +148,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             pipe.close()
 
 
-def scratch_folder() -> tempfile.TemporaryDirectory[str]:
+@contextmanager
+def scratch_folder() -> Iterator[str]:
     """A folder for a one-shot process; gone when the command ends."""
-    return tempfile.TemporaryDirectory(prefix="passfuzz-", ignore_cleanup_errors=True)
+    with scratch.scratch_folder("passfuzz-shot-") as folder:
+        yield str(folder)

@@ -6,6 +6,7 @@ inside of walls. The others run code, so they want --trust. No TVM here.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Literal, TypeAlias
 
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.processes import sandbox
+from fuzzer.processes.guard import end, guarded
+from fuzzer.processes.scratch import scratch_folder
 from fuzzer.processes.start import module_command, worker_environment
 from generators.case import ModuleText
 
@@ -22,6 +25,7 @@ KINDS: dict[str, Kind] = {".onnx": "onnx", ".pt2": "pt2"}
 NEEDS: dict[Kind, str] = {"onnx": "onnx", "pt2": "torch"}
 """The package that reads a kind, which is also the name of passfuzz's extra."""
 LIMIT_S = 600.0
+_KEPT = 1 << 16
 NOT_INSTALLED, REFUSED = 40, 41
 """Exit statuses of the process: its package is not there; what it was given makes no module, as its last line says."""
 
@@ -35,8 +39,8 @@ def imported_module(path: Path, kind: Kind, name: str = "", trust: bool = False)
     if kind != "onnx" and not trust:
         what = "a PyTorch program is unpickled" if kind == "pt2" else "the script is run"
         raise UsageError(f"{shown}: {what} to get its module, which may do anything; --trust does it")
-    with tempfile.TemporaryDirectory(prefix="passfuzz-", ignore_cleanup_errors=True) as scratch:
-        target = Path(scratch) / "module.json"
+    with scratch_folder("passfuzz-shot-") as folder:
+        scratch, target = str(folder), folder / "module.json"
         words = module_command("fuzzer.oneshot.import_model", kind, str(path.absolute()), str(target), name)
         ended = _run(words if trust else sandbox.command(words, scratch), scratch, shown)
         last = (ended.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[-1][:300]
@@ -51,15 +55,21 @@ def imported_module(path: Path, kind: Kind, name: str = "", trust: bool = False)
 
 
 def _run(words: list[str], scratch: str, shown: str) -> subprocess.CompletedProcess[bytes]:
-    try:
-        return subprocess.run(
-            words,
+    """The process when it has ended, with all that it has started; of what it wrote on stderr, the last."""
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            guarded(words),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+            stderr=errors,
             env=worker_environment(scratch=scratch),
-            timeout=LIMIT_S,
-            check=False,
+            start_new_session=True,
         )
-    except subprocess.TimeoutExpired as error:
-        raise UsageError(f"{shown}: makes no module within {LIMIT_S:.0f} s") from error
+        try:
+            status = process.wait(LIMIT_S)
+        except subprocess.TimeoutExpired as error:
+            raise UsageError(f"{shown}: makes no module within {LIMIT_S:.0f} s") from error
+        finally:
+            end(process)
+        errors.seek(max(0, errors.seek(0, os.SEEK_END) - _KEPT))
+        return subprocess.CompletedProcess(words, status, stderr=errors.read())

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import inspect
+import os
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -47,6 +48,13 @@ def raises():
 def unended():
     import os
     os._exit(0)
+
+
+def leaves_a_daemon():
+    import os, pathlib, subprocess
+    daemon = subprocess.Popen(["sleep", "100000"], start_new_session=True)
+    pathlib.Path(__file__).with_name("daemon").write_text(str(daemon.pid))
+    return Module
 """
 
 
@@ -166,6 +174,13 @@ def test_what_gives_no_module(script: Path, name: str, words: str) -> None:
         imported_module(script, "python", name, trust=True)
     assert words in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_what_a_script_starts_ends_with_it_and_keeps_nobody_waiting(script: Path) -> None:
+    """It holds what the script wrote on stderr."""
+    assert imported_module(script, "python", "leaves_a_daemon", trust=True).json is not None
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(script.with_name("daemon").read_text()), 0)
 
 
 # --- scripts ------------------------------------------------------------------------------------------------

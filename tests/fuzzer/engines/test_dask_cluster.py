@@ -9,9 +9,11 @@ from dataclasses import astuple, dataclass, field
 from typing import Any
 
 import cloudpickle
+import dask
 import distributed
 import pytest
 
+from fuzzer.engines import dask_cluster
 from fuzzer.engines.cluster import ClusterGone
 from fuzzer.engines.dask_cluster import INLINE, DaskCluster, on_nodes
 from fuzzer.engines.messages import OPENING, Opening, Said, packed
@@ -194,3 +196,14 @@ def test_on_the_node_each_part_is_an_event(monkeypatch: pytest.MonkeyPatch) -> N
     on_nodes().obey_here("topic", "no-such-seat", OPENING + 1, b"line")
     ((topic, data),) = events
     assert topic == "topic" and b"its process has ended" in data
+
+
+def test_a_cluster_of_this_machine_alone_does_not_watch_itself_all_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Dask does ten and fifty times a second takes a twentieth of a core, whatever its workers do."""
+    profile, seen = "distributed.worker.profile.enabled", list[object]()
+    before = dask.config.get(profile)
+    monkeypatch.setattr(dask_cluster, "LocalCluster", lambda **_options: seen.append(dask.config.get(profile)))
+    monkeypatch.setattr(dask_cluster, "Client", lambda *_given, **_options: FakeClient())
+    dask_cluster.start(2, b"")
+    assert (seen, dask.config.get(profile)) == ([False], before)
+    assert all(dask.config.get(name) is not None for name in dask_cluster.FRUGAL), "names that Dask knows"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import pickle
 import tempfile
 from collections.abc import Iterator
@@ -186,31 +184,6 @@ def test_answers_are_sent_on_before_the_task_ends(monkeypatch: pytest.MonkeyPatc
     assert (answers([first]), first.part, first.ended) == ([judged(1)], 0, False)
     node.close_campaign("c")
     assert next(parts).part == 1
-
-
-# --- scratch folders ------------------------------------------------------------------------------------
-
-
-def test_what_a_killed_process_has_left_is_swept_and_nothing_else(
-    scratch: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(node, "_FRESH_S", -1.0)
-    left, held, other = (scratch / name for name in ("passfuzz-seat-left", "passfuzz-seat-held", "other"))
-    for folder in (left, held, other):
-        folder.mkdir()
-        (folder / "file").touch()
-    link = scratch / "passfuzz-seat-link"
-    link.symlink_to(other)
-    handle = os.open(held, os.O_RDONLY)
-    fcntl.flock(handle, fcntl.LOCK_EX)
-    node.sweep()
-    assert sorted(path.name for path in scratch.iterdir()) == ["other", "passfuzz-seat-held", "passfuzz-seat-link"]
-    assert (other / "file").exists()
-    os.close(handle)
-    link.unlink()
-    node.sweep()
-    (other / "file").unlink()
-    other.rmdir()
 
 
 # --- the files of a plan --------------------------------------------------------------------------------
