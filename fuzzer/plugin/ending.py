@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from corpus.cause import UNCERTAIN, cause_of
+from corpus.cause import cause_of
 from corpus.finding import Finding
 from corpus.findings import keep_finding, save_finding, stored_from
 from corpus.issue import issue_text
@@ -196,13 +196,14 @@ def _add(found: dict[str, Finding], finding: Finding) -> None:
     found[slug] = found[slug].seen_again(finding.count) if slug in found else finding
 
 
-def as_it_is(sighting: Sighting) -> Finding:
-    """A finding that was not made small."""
+def as_it_is(sighting: Sighting, own_fault: str = "") -> Finding:
+    """A finding that was not made small. own_fault: what of ours prevents that, which makes its cause a guess."""
     failure, case = sighting.failure, sighting.case
     failed = Failed(
         failure.symptom, failure.message, failure.detail, failure.culprit, failure.evidence, failure.difference
     )
     signature = signature_of(failure.oracle, failed, failure.culprit, operators_in(case.module.script))
+    cause = cause_of(failure.oracle, failed, failure.culprit)
     return Finding(
         case,
         failed,
@@ -213,7 +214,8 @@ def as_it_is(sighting: Sighting) -> Finding:
         tvm_version(),
         count=sighting.count,
         promise=ORACLES[failure.oracle].promise,
-        cause=str(cause_of(failure.oracle, failed, failure.culprit)),
+        cause=str(replace(cause, certain=cause.certain and not own_fault)),
+        own_fault=own_fault,
     )
 
 
@@ -227,8 +229,7 @@ def _reduced(sighting: Sighting, scratch: Path, until: float, ledger: Ledger) ->
         made = forked(lambda: _shrink(sighting, scratch, budget_s, ceiling_s), int(ceiling_s) + 60, guarded=True)
     except ChildRaised as fault:
         ledger.at_fault(f"{what}: {fault}")
-        found = as_it_is(sighting)
-        return replace(found, cause=f"{UNCERTAIN}{found.cause.removeprefix(UNCERTAIN)}", own_fault=str(fault))
+        return as_it_is(sighting, str(fault))
     if isinstance(made, Ended):
         ledger.missed[f"{what}: {'killed from outside' if made.from_outside else made.verb}"] += 1
     if made is None or isinstance(made, Ended):

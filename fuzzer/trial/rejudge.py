@@ -34,7 +34,7 @@ from generators.passes.table import SETUP
 from generators.source import SeededSource
 from oracles.evidence import Died, Hung
 from oracles.forked import ChildRaised
-from oracles.ir.regions import declares_what_it_does, divides_in_the_open
+from oracles.ir.regions import declares_what_it_does, divides_in_the_open, unguarded_divisions
 from oracles.table import ORACLES
 from oracles.verdict import REJECTS, Failed
 
@@ -105,6 +105,8 @@ class Rejudge:
         self._likeness = Likeness.of(failure)
         self._sound: tuple[bool, ...] | None = None
         """What the first candidate, which is the case itself, has right: nothing smaller may have it wrong."""
+        self._divisions = 0
+        """How many divisions of the first candidate have no guard: a reduction that drops calls runs none of them."""
         self.last: Failure | None = None
 
     def go_apart(self, watch: Watch) -> None:
@@ -119,9 +121,12 @@ class Rejudge:
         calls = (*SETUP[Phase(self._plan.phase)], *candidate.setup, *candidate.passes)
         in_order = not breaches([call.name for call in calls], self._repertoire.rows)
         sound = (declares_what_it_does(candidate.module), not divides_in_the_open(candidate.module), in_order)
+        divisions = unguarded_divisions(candidate.module)
         if self._sound is None:
-            self._sound = sound
-        elif any(was and not still for was, still in zip(self._sound, sound, strict=True)):
+            self._sound, self._divisions = sound, divisions
+        elif divisions > self._divisions or any(
+            was and not still for was, still in zip(self._sound, sound, strict=True)
+        ):
             return False
         if not any(self.shows(candidate, number) for number in range(self._watch.tries)):
             return False

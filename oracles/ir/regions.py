@@ -33,6 +33,37 @@ def divides_in_the_open(module: IRModule) -> bool:
     )
 
 
+def unguarded_divisions(module: IRModule) -> int:
+    """How many integer divisions stand under no condition, by what may be 0 as it is written: neither a literal nor
+    the larger of something and a positive literal."""
+    found = 0
+    for _, function in prim_funcs(module):
+        guards = [*nodes_of(function.body, tirx.IfThenElse), *_choices(function.body)]
+        guarded = {division for guard in guards for division in _doubtful(guard)}
+        found += sum(division not in guarded for division in _doubtful(function.body))
+    return found
+
+
+def _choices(body: Stmt) -> list[Node]:
+    calls = nodes_of(body, T.Call)
+    return [call for call in calls if getattr(call.op, "name", "").endswith(".if_then_else")]
+
+
+def _doubtful(part: Node) -> list[Node]:
+    divisions = nodes_of(part, (tirx.FloorDiv, tirx.FloorMod, tirx.Div, tirx.Mod))
+    return [each for each in divisions if "int" in str(each.ty) and not _is_not_zero(each.b)]
+
+
+def _is_not_zero(divisor: Node) -> bool:
+    if isinstance(divisor, tirx.IntImm):
+        return int(divisor.value) != 0
+    if isinstance(divisor, tirx.Cast):
+        return _is_not_zero(divisor.value)
+    if isinstance(divisor, tirx.Max):
+        return any(isinstance(side, tirx.IntImm) and int(side.value) > 0 for side in (divisor.a, divisor.b))
+    return False
+
+
 def _honest(prim_func: PrimFunc) -> bool:
     loops = {loop.loop_var: loop for loop in nodes_of(prim_func.body, tirx.For)}
     return all(

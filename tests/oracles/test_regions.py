@@ -13,7 +13,7 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from generators import tvm_api
-from oracles.ir.regions import declares_what_it_does, divides_in_the_open
+from oracles.ir.regions import declares_what_it_does, divides_in_the_open, unguarded_divisions
 
 HEAD = """
 @I.ir_module
@@ -102,3 +102,24 @@ class Module:
             A[i] = {value}
 """
     assert divides_in_the_open(tvm_api.module_from_script(text)) == open_
+
+
+@pytest.mark.parametrize(
+    ("body", "open_ones"),
+    [
+        ('B[i, 0] = T.Cast("float32", 7 % i)', 1),
+        ('B[i, 0] = T.Cast("float32", 7 % i + i // (i - 1))', 2),
+        ('B[i, 0] = T.Cast("float32", T.if_then_else(i != 0, 7 % i, 0))', 0),
+        ('B[i, 0] = T.Cast("float32", 7 % T.max(i, 1) + i // 4)', 0),
+        ("B[i, 0] = A[i, 0] / A[0, i]", 0),
+    ],
+)
+def test_integer_divisions_without_a_guard_are_counted(body: str, open_ones: int) -> None:
+    assert unguarded_divisions(module(f"\n        for i in range(4):\n            {body}\n")) == open_ones
+
+
+def test_a_guard_may_be_a_statement() -> None:
+    guarded = (
+        '\n        for i in range(4):\n            if i != 0:\n                B[i, 0] = T.Cast("float32", 7 % i)\n'
+    )
+    assert unguarded_divisions(module(guarded)) == 0
