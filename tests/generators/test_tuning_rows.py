@@ -1,4 +1,4 @@
-"""The rows of MetaSchedule: they give a schedule of what they get, the same one each time, and leave their input alone."""
+"""The rows of MetaSchedule: they schedule a copy of what they get, the same way each time."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from generators.recipes.table import patterns_for
 from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
 from generators.targets import TARGETS
+from tests.oracles.oracle_bench import module_of
 
 SEEDS = 10
 GOAL = 0.5
@@ -33,7 +34,7 @@ REFUSALS = (ValueError, TypeError, tvm.error.InternalError, tvm.s_tir.ScheduleEr
 
 
 def target_of(row: PassRow) -> str:
-    return row.name.partition("[")[2].rstrip("]")
+    return "cuda" if row.name.endswith("[cuda]") else "llvm"
 
 
 def construct(text: str) -> Any:
@@ -52,7 +53,9 @@ def legalised(row: PassRow, index: int) -> Any:
 
 def test_each_search_has_a_row_for_each_set_of_rules() -> None:
     assert {row.name for row in ROWS} == {
-        f"{PREFIX}.{search}[{kind}]" for search in ("ReplayTrace", "EvolutionarySearch") for kind in ("llvm", "cuda")
+        *(f"{PREFIX}.ReplayTrace[{rules}]" for rules in ("llvm", "hexagon", "cuda")),
+        *(f"{PREFIX}.EvolutionarySearch[{rules}]" for rules in ("llvm", "cuda")),
+        "MetaScheduleApplyDatabase",
     }
     assert {row.name for row in ROWS} <= set(PASSES) & set(TIR_PASSES)
     assert all(len(set(row.sources)) == len(row.sources) >= 6 for row in ROWS)
@@ -111,6 +114,36 @@ def test_a_candidate_follows_from_its_seed() -> None:
     ]
     assert told[0] == told[1]
     assert sum(word.lstrip("-").isdigit() for word in told[0].split()) >= 3 * len(ROWS)
+
+
+def test_a_function_that_somebody_has_scheduled_stays() -> None:
+    row = next(row for row in ROWS if row.name.endswith("ReplayTrace[llvm]"))
+    with tvm.target.Target(eval(TARGETS["llvm"].source)):
+        once = construct(row.sources[0])(legalised(row, 0))
+        assert "T.parallel(" in once.script()
+        assert tvm_api.structural_equal(construct(row.sources[1])(once), once, map_free_vars=True)
+
+
+def test_a_function_of_symbolic_shapes_stays() -> None:
+    dynamic = module_of(
+        "@I.ir_module\nclass Module:\n    @T.prim_func(s_tir=True)\n    def main(a: T.handle, b: T.handle):\n"
+        "        n = T.int64()\n        A = T.match_buffer(a, (n,))\n        B = T.match_buffer(b, (n,))\n"
+        "        for i in range(n):\n            with T.sblock('double'):\n                v = T.axis.spatial(n, i)\n"
+        "                B[v] = A[v] * T.float32(2)\n"
+    )
+    static = module_of(
+        "@I.ir_module\nclass Module:\n    @T.prim_func(s_tir=True)\n"
+        "    def main(A: T.Buffer((64,)), B: T.Buffer((64,))):\n"
+        "        for i in range(64):\n            with T.sblock('double'):\n                v = T.axis.spatial(64, i)\n"
+        "                B[v] = A[v] * T.float32(2)\n"
+    )
+    for row in ROWS:
+        transform = construct(row.sources[0])
+        with tvm.target.Target(eval(TARGETS[target_of(row)].source)):
+            assert "T.sblock" in transform(dynamic).script()
+            if row.name.startswith(PREFIX):
+                assert tvm_api.structural_equal(transform(dynamic), dynamic, map_free_vars=True)
+                assert not tvm_api.structural_equal(transform(static), static, map_free_vars=True)
 
 
 def test_threads_are_bound_for_targets_that_have_them() -> None:
