@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from generators.passes.knobs import KNOBS, TuningKnobs
 from generators.passes.row import Fires, Meaning, PassRow, Phase, Place, Promise
 from generators.program_facts import Feature
 
@@ -43,21 +44,6 @@ _SCHEDULED = (
     "tirx.is_scheduled",
 )
 """What stands in the script of a function that somebody has scheduled: MetaSchedule takes those that nobody has."""
-
-
-@dataclass(frozen=True, slots=True)
-class TuningKnobs:
-    """seeds: of searches, each a constructor of its own: the more, the more kinds of candidate, in longer tables.
-    population, generations: of a search that mutates; TVM's 512 and 4 take a minute. tries: candidates that are drawn
-    before a function counts as one without any."""
-
-    seeds: tuple[int, ...] = (1, 2, 3, 5, 8, 13)
-    population: int = 6
-    generations: int = 1
-    tries: int = 5
-
-
-DEFAULT = TuningKnobs()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,4 +188,4 @@ def rows(knobs: TuningKnobs) -> tuple[PassRow, ...]:
     )
 
 
-ROWS: tuple[PassRow, ...] = rows(DEFAULT)
+ROWS: tuple[PassRow, ...] = rows(KNOBS.tuning)
