@@ -28,7 +28,7 @@ def _parts(source: str) -> list[str]:
     if not isinstance(last, ast.Subscript) or not isinstance(last.value, ast.Tuple):
         return []
     parts = last.value.elts
-    if not isinstance(parts[0], ast.NamedExpr):
+    if not isinstance(parts[0], ast.NamedExpr) or parts[0].target.id != "sch":  # another pass that is one expression
         return []
     return [str(ast.get_source_segment(source, part)) for part in parts]
 

@@ -155,8 +155,7 @@ class _Campaign:
         began = time.monotonic()
         while not (self.interrupts.happened or any(slot.ready for slot in pool.slots)):
             for heard in pool.answers(0.2):
-                answer = heard.answer
-                if isinstance(answer, Refused):
+                if isinstance(answer := heard.answer, Refused):
                     raise UsageError(answer.message)
                 if isinstance(answer, WorkerLost) and not answer.killed:
                     raise EnvironmentFault(f"TVM cannot be imported: {answer.how}; `passfuzz doctor` looks closer")
@@ -338,9 +337,8 @@ class _Campaign:
         slug = finding.signature.slug
         found = slug in self.rows or self.docket.is_on_its_way(slug)
         self.rows.seen_in(slug, finding.tier)
-        of_known_cause = self.rows.is_known(finding)
-        pickled = pickle.dumps(finding)
-        self._seen_again(*self.docket.reduced(key, pickled, slug, found=found, of_known_cause=of_known_cause))
+        known = self.rows.is_known(finding)
+        self._seen_again(*self.docket.reduced(key, pickle.dumps(finding), slug, found=found, of_known_cause=known))
 
     def _confirmed(self, token: int, pickled: bytes, shown: bool, ended: str) -> None:
         if ended:

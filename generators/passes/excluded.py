@@ -13,10 +13,6 @@ EXCLUDED: dict[str, ExcludedPass] = {
             "builds with CUDA and NCCL have",
         ),
         ExcludedPass(
-            "MetaScheduleApplyDatabase",
-            "its real input is a database of tuning records, not the module; without one it refuses or does nothing",
-        ),
-        ExcludedPass(
             "MetaScheduleTuneIRMod", "a search that measures candidates on hardware: neither fast nor repeatable"
         ),
         ExcludedPass(

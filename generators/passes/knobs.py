@@ -52,12 +52,27 @@ class RepeatKnobs:
 
 
 @dataclass(frozen=True, slots=True)
+class TuningKnobs:
+    """How large a search of MetaSchedule is."""
+
+    seeds: tuple[int, ...] = (1, 2, 3, 5, 8, 13)
+    """Of searches, each a constructor of its own: the more, the more kinds of candidate, and the longer the table."""
+    population: int = 6
+    """Candidates of a search that mutates. TVM's 512 take a minute."""
+    generations: int = 1
+    """Of these, each mutated once."""
+    tries: int = 5
+    """Draws that may be turned down before a function counts as one without a candidate."""
+
+
+@dataclass(frozen=True, slots=True)
 class PassKnobs:
     """The ratios of each family."""
 
     sequences: SequenceKnobs = SequenceKnobs()
     arguments: ArgumentKnobs = ArgumentKnobs()
     repeats: RepeatKnobs = RepeatKnobs()
+    tuning: TuningKnobs = TuningKnobs()
 
 
 KNOBS = PassKnobs()

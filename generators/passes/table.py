@@ -17,6 +17,7 @@ from generators.passes import (
     relax_rewrites,
     tir_lowering,
     tir_others,
+    tuning,
 )
 from generators.passes.excluded import EXCLUDED as EXCLUDED
 from generators.passes.row import PassRow, Phase, Role
@@ -58,6 +59,7 @@ PASSES: dict[str, PassRow] = join(
             *tir_others.ROWS,
             *analyzer.ROWS,
             *dlight.ROWS,
+            *tuning.ROWS,
         )
     )
 )
@@ -121,7 +123,9 @@ FINISHES_DEVICE = ("tirx.LowerWarpMemory", "tirx.StmtSimplify", "tirx.LowerIntri
 (python/tvm/s_tir/pipeline.py). Without the second, code generation for CUDA does not see how vectors are aligned."""
 
 TIR_PASSES: tuple[str, ...] = tuple(
-    row.name for row in (*tir_lowering.ROWS, *tir_others.ROWS, *analyzer.ROWS, *dlight.ROWS) if row.name in PASSES
+    row.name
+    for row in (*tir_lowering.ROWS, *tir_others.ROWS, *analyzer.ROWS, *dlight.ROWS, *tuning.ROWS)
+    if row.name in PASSES
 )
 """The passes of TIR: those of the pipeline in its order, then the others."""
 

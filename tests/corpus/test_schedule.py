@@ -88,3 +88,10 @@ def test_steps_that_the_failure_does_not_need_go() -> None:
     start = Candidate(tvm.IRModule({}), (), (PassCall(SCHEDULE, source),), ())
     reduction = reduce(start, lambda c: any("reindex" in call.source for call in c.passes))
     assert reduction.candidate.passes == (replace(start.passes[0], source=constructor(STEPS[1])),)
+
+
+def test_no_other_pass_of_the_table_is_taken_for_a_schedule() -> None:
+    of_several_parts = [text for row in PASSES.values() for text in row.sources if "MemoryDatabase" in text]
+    assert of_several_parts
+    for row in PASSES.values():
+        assert [text for text in row.sources if schedule_steps(text)] == []

@@ -123,14 +123,14 @@ def test_nor_is_what_is_left_of_it_for_a_program() -> None:
 
 
 def test_every_pass_of_relax_still_comes_in_an_odd_order_or_has_but_its_own_place() -> None:
-    seen: dict[str, set[str]] = {}
-    for index in range(1200):
-        for step in draw_names(SeededSource(33, index), PASSES, kinds=("unusual",)):
-            if not step.setup:
-                seen.setdefault(step.name, set()).add(step.tier)
     movable = {name for name, row in PASSES.items() if row.of_relax and row.fires.in_repertoire}
-    assert movable - seen.keys() <= {"s_tir.Schedule"}
-    assert {name for name in movable & seen.keys() if "C" not in seen[name]} <= {"LowerRuntimeBuiltin"}
+    still = movable - {"s_tir.Schedule", "LowerRuntimeBuiltin"}
+    for index in range(9000):  # FuseTransposeMatmul comes so in one of 1,500
+        steps = draw_names(SeededSource(33, index), PASSES, kinds=("unusual",))
+        still -= {step.name for step in steps if not step.setup and step.tier == "C"}
+        if not still:
+            break
+    assert still == set()
 
 
 def test_tier_c_begins_where_a_pass_leaves_its_phases() -> None:
