@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from tvm.relax import op
 
-from generators.dtypes import Array, Scalar, is_float
+from generators.dtypes import Array, Scalar, integer_limits, is_float
 from generators.operators.domain import Domain, between
 from generators.operators.knobs import KNOBS
 from generators.operators.row import NumpyMeaning, Operator, Rounding
@@ -149,7 +149,11 @@ _NONZERO = (_operands(NUMERIC, low=1), _operands(tuple(d for d in NUMERIC if d !
 
 
 def _divisors(s: Scope) -> tuple[Value, Value]:
-    return _NONZERO[0 if s.source.flip(KNOBS.elementwise.positive_divisor) else 1](s)
+    a, b = _NONZERO[0 if s.source.flip(KNOBS.elementwise.positive_divisor) else 1](s)
+    # Code that divides the smallest number of a dtype by -1, or asks for the remainder, ends its process.
+    if not is_float(a.dtype) and b.range.high < 0 and a.range.low <= integer_limits(a.dtype)[0]:
+        raise Unavailable("the smallest number divided by -1")
+    return a, b
 
 
 _BOOL_PAIR = _operands(("bool",))

@@ -91,6 +91,18 @@ def test_a_zero_point_is_subtracted_within_int32() -> None:
     assert seen
 
 
+@pytest.mark.parametrize("name", ["divide", "floor_divide", "floor_mod", "mod"])
+def test_the_smallest_integer_is_not_divided_by_minus_one(name: str) -> None:
+    met: set[int] = set()
+    for seed in range(MOST_REFUSED):
+        a, b = harness.draw_row(OPERATORS[f"relax.{name}"], seed, knobs=UP_TO_THE_ENDS).arguments
+        if a.dtype.kind == "i" and a.size and b.size:
+            smallest = a.min() == np.iinfo(a.dtype).min
+            assert not (smallest and b.min() < 0), seed
+            met.add(2 * bool(smallest) + bool(b.min() < 0))
+    assert met >= {0, 1, 2}
+
+
 @pytest.mark.parametrize("name", OPERATORS)
 @pytest.mark.parametrize("knobs", [DEFAULT, UP_TO_THE_ENDS], ids=["usual", "up to the ends"])
 def test_results_lie_in_the_declared_range(name: str, knobs: Knobs) -> None:
