@@ -1,9 +1,9 @@
 """A public function prints no less after a pass than before it: an effect is no dead code.
 
 The reference compares results alone, so a pass that loses a print changes no number. Counted before the pass is what a
-function surely prints: in its own bindings, not in a branch or in a local function. Counted after it is what it may
-print, by way of all that it mentions, so that inlining, lifting and outlining lose nothing. Assertions do not count,
-since one that is known to hold may go. Functions marked force_pure are taken for pure, and what they do may go.
+function surely prints: not in a branch or in a local function. Counted after it is what it may print, by way of all
+that it mentions, so that inlining, lifting and outlining lose nothing. Assertions do not count, since one that is known
+to hold may go. Functions marked force_pure are taken for pure, and what they do may go.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import math
 from tvm import relax
 
 from generators import tvm_api as T
-from generators.tvm_api import Expr, IRModule, RelaxFunction
+from generators.tvm_api import Expr, IRModule
 from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, OP, bindings, functions_of, operands, relax_functions
 from oracles.oracle import Stage, StepOracle, Trust
 from oracles.trace import Bench, Step
@@ -34,12 +34,15 @@ def is_print(expr: Expr) -> bool:
     return any(str(part.global_symbol) == LOWERED for part in called)
 
 
-def prints_surely(function: RelaxFunction) -> int:
-    """How often a call of the function prints at least."""
-    body = function.body
-    if type(body) is not relax.SeqExpr:
+def prints_surely(module: IRModule, name: str, inside: frozenset[str] = frozenset()) -> int:
+    """How often a call of the function prints at least, by itself and by the functions that it calls."""
+    function = functions_of(module).get(name)
+    if type(function) is not FUNCTION or name in inside or T.is_force_pure(function):
         return 0
-    return sum(is_print(binding.value) for block in body.blocks[:] for binding in block.bindings[:])
+    body = function.body
+    values = [b.value for block in body.blocks[:] for b in block.bindings[:]] if type(body) is relax.SeqExpr else []
+    called = [value.op.name_hint for value in values if type(value) is CALL and type(value.op) is GLOBAL_VAR]
+    return sum(map(is_print, values)) + sum(prints_surely(module, other, inside | {name}) for other in called)
 
 
 def may_print(module: IRModule, name: str, inside: frozenset[str] = frozenset()) -> float:
@@ -66,9 +69,9 @@ def judge(step: Step, bench: Bench) -> Verdict:
     left = functions_of(step.after)
     for gvar, function in relax_functions(step.before):
         name = gvar.name_hint
-        if not T.is_public(function) or T.is_force_pure(function) or type(left.get(name)) is not FUNCTION:
+        if not T.is_public(function) or type(left.get(name)) is not FUNCTION:
             continue
-        if (surely := prints_surely(function)) and (most := may_print(step.after, name)) < surely:
+        if (surely := prints_surely(step.before, name)) and (most := may_print(step.after, name)) < surely:
             return Failed("lost effect", "a public function prints less", f"{name}: {surely} times, now {most:.0f}")
     return PASSED
 

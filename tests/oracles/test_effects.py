@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +24,7 @@ TWICE = module_of(f"""{HEAD}
         _1 = R.print(x, format="{{}}")
         return y
 """)
-INSIDE = module_of(f"""{HEAD}
+INSIDE_TEXT = f"""{HEAD}
     @R.function(private=True, pure=False)
     def says(x: {V}) -> {V}:
         _ = R.print(x, format="{{}}")
@@ -35,7 +36,8 @@ INSIDE = module_of(f"""{HEAD}
         a: {V} = cls.says(x)
         b: {V} = cls.says(a)
         return b
-""")
+"""
+INSIDE = module_of(INSIDE_TEXT)
 QUIET = module_of(f"""{HEAD}
     @R.function
     def main(x: {V}) -> {V}:
@@ -81,10 +83,25 @@ def test_a_pass_that_loses_none_is_left_alone(number: int) -> None:
 
 
 def test_what_moves_to_another_function_is_not_lost() -> None:
-    assert prints_surely(TWICE["main"]) == 2
+    assert prints_surely(TWICE, "main") == prints_surely(INSIDE, "main") == 2
     assert may_print(INSIDE, "main") == 2
     outlined = step_of(module_pass(lambda _: INSIDE.clone(), "Outlines"), TWICE, RealBench())
     assert ORACLE.judge(outlined, RealBench()) == PASSED
+
+
+def test_what_a_function_prints_that_is_called_is_not_lost_either() -> None:
+    calls_it_no_more = step_of(module_pass(lambda _: QUIET.clone(), "CallsNothing"), INSIDE, RealBench())
+    verdict = ORACLE.judge(calls_it_no_more, RealBench())
+    assert isinstance(verdict, Failed)
+    assert verdict.detail == "main: 2 times, now 0"
+
+
+def test_functions_that_call_each_other_in_a_circle_may_print_for_ever() -> None:
+    circle = module_of(
+        INSIDE_TEXT.replace("return x", "z: R.Tensor((2,), 'float32') = Module.says(x)\n        return z")
+    )
+    assert math.isinf(may_print(circle, "main"))
+    assert prints_surely(circle, "main") == 2
 
 
 def test_what_print_is_lowered_to_prints() -> None:
