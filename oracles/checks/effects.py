@@ -37,7 +37,7 @@ def is_print(expr: Expr) -> bool:
 def prints_surely(module: IRModule, name: str, inside: frozenset[str] = frozenset()) -> int:
     """How often a call of the function prints at least, by itself and by the functions that it calls."""
     function = functions_of(module).get(name)
-    if type(function) is not FUNCTION or name in inside or T.is_force_pure(function):
+    if function is None or type(function) is not FUNCTION or name in inside or T.is_force_pure(function):
         return 0
     body = function.body
     values = [b.value for block in body.blocks[:] for b in block.bindings[:]] if type(body) is relax.SeqExpr else []
