@@ -22,6 +22,7 @@ from generators.operators.row import Operator
 from generators.operators.table import OPERATORS
 from generators.prim_expr import evaluate
 from generators.relax.frames import FunctionFrame, ModuleFrame
+from generators.relax.knobs import DEFAULT, Knobs
 from generators.relax.scope import Scope
 from generators.relax.values import extent
 from generators.source import SeededSource
@@ -58,12 +59,12 @@ class Sample:
         return tvm.IRModule({"main": self.function})
 
 
-def draw_row(row: Operator, seed: int, attempts: int = 20) -> Sample:
-    """A sample of `row`, a function of (row.name, seed). Unavailable when no attempt finds a valid call."""
+def draw_row(row: Operator, seed: int, attempts: int = 20, knobs: Knobs = DEFAULT) -> Sample:
+    """A sample of `row`, a function of (row.name, seed, knobs). Unavailable when no attempt finds a valid call."""
     reason = "no attempt"
     for attempt in range(attempts):
         source = SeededSource(seed, attempt)
-        frame = FunctionFrame(ModuleFrame())
+        frame = FunctionFrame(ModuleFrame(knobs))
         scope = Scope(source, frame)
         try:
             drawn = row.draw(scope)

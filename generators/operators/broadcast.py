@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from tvm.relax import op
 
-from generators.dtypes import Array, Scalar
+from generators.dtypes import Array, Scalar, integer_limits, is_float
 from generators.operators.domain import Domain, between
 from generators.operators.knobs import KNOBS
 from generators.operators.row import NumpyMeaning, Operator, Rounding
@@ -55,14 +55,17 @@ def _binary(
     weight: int = 4,
     domains: tuple[tuple[int, Domain], ...] = (),
     specials: Specials | None = None,
+    of_integers: Callable[[Range, Range], Range] | None = None,
 ) -> Operator:
-    """A row for relax.<name> on two operands that broadcast."""
+    """A row for relax.<name> on two operands that broadcast. of_integers: the range of a result of integers, where that
+    is another one."""
     build = getattr(op, name)
     pair = operands or _operands(NUMERIC)
 
     def draw(s: Scope) -> Drawn:
         a, b = pair(s)
-        return Drawn(build(a.expr, b.expr), result(a.range, b.range))
+        values = result if of_integers is None or is_float(a.dtype) else of_integers
+        return Drawn(build(a.expr, b.expr), values(a.range, b.range))
 
     return Operator(
         f"relax.{name}",
@@ -84,6 +87,11 @@ def _compare(name: str, meaning: NumpyMeaning, specials: Specials = COMPARED) ->
 def _quotient(a: Range, b: Range) -> Range:
     ends = [x / y for x in (a.low, a.high) for y in (b.low, b.high)]
     return Range(min(ends), max(ends))
+
+
+def _truncated_quotient(a: Range, b: Range) -> Range:
+    q = _quotient(a, b)
+    return Range(math.trunc(q.low), math.trunc(q.high), True)
 
 
 def _floor_quotient(a: Range, b: Range) -> Range:
@@ -141,7 +149,11 @@ _NONZERO = (_operands(NUMERIC, low=1), _operands(tuple(d for d in NUMERIC if d !
 
 
 def _divisors(s: Scope) -> tuple[Value, Value]:
-    return _NONZERO[0 if s.source.flip(KNOBS.elementwise.positive_divisor) else 1](s)
+    a, b = _NONZERO[0 if s.source.flip(KNOBS.elementwise.positive_divisor) else 1](s)
+    # Code that divides the smallest number of a dtype by -1, or asks for the remainder, ends its process.
+    if not is_float(a.dtype) and b.range.high < 0 and a.range.low <= integer_limits(a.dtype)[0]:
+        raise Unavailable("the smallest number divided by -1")
+    return a, b
 
 
 _BOOL_PAIR = _operands(("bool",))
@@ -154,7 +166,8 @@ OPERATORS = (
     _binary("add", np.add, Range.__add__, Rounding.RING, weight=10, specials=COMPUTED),
     _binary("subtract", np.subtract, Range.__sub__, Rounding.RING, weight=6, specials=SUBTRACTED),
     _binary("multiply", np.multiply, Range.__mul__, Rounding.RING, weight=8, specials=MULTIPLIED),
-    _binary("divide", _divide, _quotient, operands=_divisors, domains=_NOT_ZERO, specials=DIVIDED),
+    _binary("divide", _divide, _quotient, operands=_divisors, domains=_NOT_ZERO, specials=DIVIDED,
+            of_integers=_truncated_quotient),
     _binary("floor_divide", np.floor_divide, _floor_quotient, Rounding.STEP, _divisors, domains=_NOT_ZERO),
     _binary("floor_mod", np.mod, _remainder, Rounding.STEP, _divisors, domains=_NOT_ZERO),
     _binary("mod", np.fmod, _remainder, Rounding.STEP, _divisors, domains=_NOT_ZERO),

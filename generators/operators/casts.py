@@ -22,6 +22,8 @@ from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.values import Value
 from generators.source import weighted
 
+ZERO_POINT = 4
+"""The largest absolute value of a zero point."""
 _TARGETS = (
     ("float32", 8),
     ("float16", 4),
@@ -90,7 +92,7 @@ def _parameters(s: Scope, x: Value) -> tuple[int, Value, Value]:
     # Integer data minus a float16 zero point is rounded to float16, which shows in no operand's or result's dtype.
     dtypes = KNOBS.elementwise.zero_dtypes
     zero = weighted(s.source, dtypes if is_float(x.dtype) else dtypes[:-1])
-    return axis, scale, _per_channel(s, x, zero, axis, 0 if zero == "uint8" else -4, 4)
+    return axis, scale, _per_channel(s, x, zero, axis, 0 if zero == "uint8" else -ZERO_POINT, ZERO_POINT)
 
 
 def _draw_quantize(s: Scope) -> Drawn:
@@ -104,7 +106,9 @@ def _draw_quantize(s: Scope) -> Drawn:
 
 
 def _draw_dequantize(s: Scope) -> Drawn:
-    x = s.tensor(("int8", "uint8", "int16", "int32", "float32", "float16"))
+    low, high = integer_limits("int32")  # in which LegalizeOps subtracts the zero point
+    dtypes = ("int8", "uint8", "int16", "int32", "float32", "float16")
+    x = s.tensor(dtypes, low=low + ZERO_POINT, high=high - ZERO_POINT)
     axis, scale, zero = _parameters(s, x)
     dtype = "float32" if s.source.flip(KNOBS.elementwise.dequantized_float32) else "float16"
     return Drawn(op.dequantize(x.expr, scale.expr, zero.expr, axis, dtype), (x.range - zero.range) * scale.range)

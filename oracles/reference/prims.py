@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -15,7 +16,8 @@ from generators.case import Shape
 from generators.dtypes import FLOAT8, NARROW, Array, Scalar, float_facts, is_float, numpy_dtype
 from generators.tvm_api import BaseFunc, Node
 from oracles.ir.walk import nodes_of
-from oracles.reference.errors import Unsupported
+from oracles.reference.error_rules import size_of
+from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.memory import before_call, blank, mask_of, written
 from oracles.reference.noise import Noise
 from oracles.reference.tir import ALONE, Context, run_tracked
@@ -51,13 +53,25 @@ def prim_result(
 
         exact, results = results, _with_bounds(results, function, inputs, again, rounds)
         if noise is not None:
+
+            def evaluate(carriers: Sequence[Any]) -> list[Array]:
+                with _may_trap():
+                    return [np.asarray(a, np.float64) for a in again(_held(inputs, carriers))]
+
             results = noise.sharpened(
-                inputs,
-                results,
-                lambda carriers: [np.asarray(a, np.float64) for a in again(_held(inputs, carriers))],
-                lambda operands: _with_bounds(exact, function, list(operands), again, rounds),
+                inputs, results, evaluate, lambda operands: _with_bounds(exact, function, list(operands), again, rounds)
             )
     return [_partly(mask, tensor, name, bounded) for mask, tensor in zip(written, results, strict=True)]
+
+
+@contextmanager
+def _may_trap() -> Iterator[None]:
+    """Around a run on other values within the errors of the inputs: a trap there may be one of a right module later, so
+    that nothing can be said of it."""
+    try:
+        yield
+    except Trap as trap:
+        raise Unsupported("call_tir on the verge of a trap") from trap
 
 
 def _held(inputs: list[Runtime], carriers: Sequence[Any]) -> list[Runtime]:
@@ -188,7 +202,9 @@ def _with_bounds(
 ) -> list[Tensor]:
     """The results with their bounds; numbers of few bits that only sums and products compute are exact.
 
-    again: all results for other inputs. rounds: whether an operation on floats of 8 bits has rounded.
+    again: all results for other inputs. rounds: whether an operation on floats of 8 bits has rounded. Where the inputs
+    are exact, what they are moved to is no input of any module: a trap there says no more than that the result changes
+    by leaps, and the bound is infinite.
     """
     tensors = [i for i in inputs if isinstance(i, Tensor)]
     exact = all(t.error is None for t in tensors)
@@ -196,18 +212,23 @@ def _with_bounds(
     terms = max((t.value.size for t in tensors), default=1)
 
     @cache
-    def moved() -> list[list[Array]]:
+    def moved() -> list[list[Array]] | None:
         random = np.random.default_rng(0)
-        return [again([_perturbed(i, random, unit * terms**0.5) for i in inputs]) for _ in range(_SIGNS)]
+        try:
+            with nullcontext() if exact else _may_trap():
+                return [again([_perturbed(i, random, unit * terms**0.5) for i in inputs]) for _ in range(_SIGNS)]
+        except Trap:
+            return None
 
     bounded = []
+    infinite = any(t.error is not None and not np.all(np.isfinite(t.error)) for t in tensors)
     for index, result in enumerate(results):
         if exact and (not is_float(result.dtype) or (_ring_only(function) and _few_bits([*tensors, result], rounds))):
             bounded.append(result)
-        elif any(t.error is not None and not np.all(np.isfinite(t.error)) for t in tensors):
+        elif infinite or (seen := moved()) is None:
             bounded.append(Tensor(result.value, result.dtype, np.full(result.shape, np.inf)))
         else:
-            bounded.append(_moved_apart(result, [seen[index] for seen in moved()], unit * (terms + 8)))
+            bounded.append(_moved_apart(result, [run[index] for run in seen], unit * (terms + 8)))
     return bounded
 
 
@@ -226,8 +247,9 @@ def _moved_apart(result: Tensor, others: list[Array], own: float) -> Tensor:
 def _perturbed(value: Runtime, random: np.random.Generator, relative: float) -> Runtime:
     if not isinstance(value, Tensor) or not is_float(value.dtype):
         return value
-    width = relative * np.abs(value.value) + (0.0 if value.error is None else value.error)
-    return Tensor(value.value + random.choice((-1.0, 1.0), value.shape) * width, value.dtype)
+    width = relative * size_of(value.value) + (0.0 if value.error is None else value.error)
+    moved, largest = value.value + random.choice((-1.0, 1.0), value.shape) * width, float_facts(value.dtype).largest
+    return Tensor(np.where(np.isfinite(value.value), np.clip(moved, -largest, largest), moved), value.dtype)
 
 
 def _few_bits(tensors: list[Tensor], rounds: bool) -> bool:

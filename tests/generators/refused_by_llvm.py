@@ -83,7 +83,19 @@ def _strided_slice(sample: Sample) -> bool:
 
 
 def _arg_reduction(sample: Sample) -> bool:
-    return any(text in _type(sample) for text in ("R.Tensor((), ", "bfloat16", "uint8"))
+    refused = any(text in _type(sample) for text in ("R.Tensor((), ", "bfloat16", "uint8"))
+    return refused or _finds_nothing(sample)
+
+
+def _finds_nothing(sample: Sample) -> bool:
+    """Whether argmax looks at the least integers of a dtype alone, or argmin at the largest: TVM answers -1."""
+    operand = np.asarray(sample.arguments[0])
+    if operand.dtype.kind not in "iu":
+        return False
+    limits, axis = np.iinfo(operand.dtype), _attributes(sample)["axis"]
+    of_most = sample.row.name == "relax.argmax"
+    best = operand.max(axis=axis) if of_most else operand.min(axis=axis)
+    return bool(np.any(best == (limits.min if of_most else limits.max)))
 
 
 def _order(sample: Sample) -> bool:

@@ -7,10 +7,15 @@ refused_by_llvm.py; comparisons with other libraries are in test_operators_indep
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from generators.dtypes import integer_limits
 from generators.operators.table import OPERATORS
+from generators.ranges import NARROW
+from generators.relax.knobs import DEFAULT, Knobs
 from tests import operator_harness as harness
 from tests.generators.refused_by_llvm import RULES, UNBUILDABLE, is_refused
 
@@ -24,9 +29,15 @@ PER_MODULE = 25
 """Samples in one module: one build serves them all."""
 
 
-def accepted(name: str, seeds: Iterable[int]) -> list[harness.Sample]:
+UP_TO_THE_ENDS = replace(
+    DEFAULT, ends_share=1.0, dtypes=(*((dtype, 2) for dtype in NARROW), ("int64", 1), ("float32", 1), ("bool", 1))
+)
+"""New tensors of integers reach the ends of their dtype, where the operator takes such."""
+
+
+def accepted(name: str, seeds: Iterable[int], knobs: Knobs = DEFAULT) -> list[harness.Sample]:
     """The drawn calls that this TVM compiles as documented."""
-    drawn = (harness.draw_row(OPERATORS[name], seed) for seed in seeds)
+    drawn = (harness.draw_row(OPERATORS[name], seed, knobs=knobs) for seed in seeds)
     return [sample for sample in drawn if not is_refused(sample)]
 
 
@@ -59,10 +70,44 @@ def test_llvm_code_computes_the_meaning_of_many_calls(name: str) -> None:
     assert not wrong(samples)
 
 
+@pytest.mark.deep
+@pytest.mark.parametrize("name", COMPILED)
+def test_llvm_code_computes_the_meaning_up_to_the_ends_of_integers(name: str) -> None:
+    samples = accepted(name, range(1000, 1000 + MOST_REFUSED), UP_TO_THE_ENDS)[:PER_MODULE]
+    assert samples
+    assert not wrong(samples)
+
+
+def test_a_zero_point_is_subtracted_within_int32() -> None:
+    """LegalizeOps subtracts in int32 what is dequantized."""
+    seen = 0
+    for sample in accepted("relax.dequantize", range(60), UP_TO_THE_ENDS):
+        data, _, zero = sample.arguments
+        if data.dtype.kind in "iu":
+            low, high = integer_limits("int32")
+            seen += data.dtype.name == "int32" and data.size > 0
+            reach = np.abs(zero.astype(np.int64)).max(initial=0)
+            assert low + reach <= data.min(initial=0) and data.max(initial=0) <= high - reach, sample.seed
+    assert seen
+
+
+@pytest.mark.parametrize("name", ["divide", "floor_divide", "floor_mod", "mod"])
+def test_the_smallest_integer_is_not_divided_by_minus_one(name: str) -> None:
+    met: set[int] = set()
+    for seed in range(MOST_REFUSED):
+        a, b = harness.draw_row(OPERATORS[f"relax.{name}"], seed, knobs=UP_TO_THE_ENDS).arguments
+        if a.dtype.kind == "i" and a.size and b.size:
+            smallest = a.min() == np.iinfo(a.dtype).min
+            assert not (smallest and b.min() < 0), seed
+            met.add(2 * bool(smallest) + bool(b.min() < 0))
+    assert met >= {0, 1, 2}
+
+
 @pytest.mark.parametrize("name", OPERATORS)
-def test_results_lie_in_the_declared_range(name: str) -> None:
+@pytest.mark.parametrize("knobs", [DEFAULT, UP_TO_THE_ENDS], ids=["usual", "up to the ends"])
+def test_results_lie_in_the_declared_range(name: str, knobs: Knobs) -> None:
     for seed in range(20):
-        assert harness.outside(harness.draw_row(OPERATORS[name], seed)) is None, seed
+        assert harness.outside(harness.draw_row(OPERATORS[name], seed, knobs=knobs)) is None, seed
 
 
 def test_every_exception_is_of_a_row() -> None:

@@ -1,0 +1,117 @@
+"""What a public function prints is not lost; what moves to another function is not lost either."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tvm import relax
+
+from generators import tvm_api as T
+from oracles.checks.effects import ORACLE, may_print, prints_surely
+from oracles.verdict import PASSED, Failed
+from tests.oracles.oracle_bench import RealBench, module_of, module_pass, step_of
+
+HEAD = "@I.ir_module\nclass Module:\n"
+V = 'R.Tensor((2,), "float32")'
+TWICE = module_of(f"""{HEAD}
+    @R.function(pure=False)
+    def main(x: {V}) -> {V}:
+        _ = R.print(x, format="{{}}")
+        y = R.add(x, x)
+        _1 = R.print(x, format="{{}}")
+        return y
+""")
+INSIDE_TEXT = f"""{HEAD}
+    @R.function(private=True, pure=False)
+    def says(x: {V}) -> {V}:
+        _ = R.print(x, format="{{}}")
+        return x
+
+    @R.function(pure=False)
+    def main(x: {V}) -> {V}:
+        cls = Module
+        a: {V} = cls.says(x)
+        b: {V} = cls.says(a)
+        return b
+"""
+INSIDE = module_of(INSIDE_TEXT)
+QUIET = module_of(f"""{HEAD}
+    @R.function
+    def main(x: {V}) -> {V}:
+        y = R.add(x, x)
+        return y
+""")
+
+
+def without(number: int) -> Callable[[Any], Any]:
+    """A pass that removes the first so many prints of main."""
+
+    def run(module: Any) -> Any:
+        function, left = module["main"], number
+        kept = []
+        for binding in function.body.blocks[0].bindings:
+            if left and T.op_name(binding.value) == "relax.print":
+                left -= 1
+            else:
+                kept.append(binding)
+        body = relax.SeqExpr([relax.BindingBlock(kept)], function.body.body)
+        changed = module.clone()
+        changed.update_func(
+            module.get_global_var("main"),
+            relax.Function(function.params, body, function.ret_ty, function.is_pure, function.attrs),
+        )
+        return changed
+
+    return run
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_lost_print_is_found(number: int) -> None:
+    step = step_of(module_pass(without(number), "Drops"), TWICE, RealBench())
+    verdict = ORACLE.judge(step, RealBench())
+    assert isinstance(verdict, Failed)
+    assert verdict.detail == f"main: 2 times, now {2 - number}"
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_pass_that_loses_none_is_left_alone(number: int) -> None:
+    step = step_of(module_pass(without(number), "Keeps"), QUIET if number else TWICE, RealBench())
+    assert ORACLE.judge(step, RealBench()) == PASSED
+
+
+def test_what_moves_to_another_function_is_not_lost() -> None:
+    assert prints_surely(TWICE, "main") == prints_surely(INSIDE, "main") == 2
+    assert may_print(INSIDE, "main") == 2
+    outlined = step_of(module_pass(lambda _: INSIDE.clone(), "Outlines"), TWICE, RealBench())
+    assert ORACLE.judge(outlined, RealBench()) == PASSED
+
+
+def test_what_a_function_prints_that_is_called_is_not_lost_either() -> None:
+    calls_it_no_more = step_of(module_pass(lambda _: QUIET.clone(), "CallsNothing"), INSIDE, RealBench())
+    verdict = ORACLE.judge(calls_it_no_more, RealBench())
+    assert isinstance(verdict, Failed)
+    assert verdict.detail == "main: 2 times, now 0"
+
+
+def test_functions_that_call_each_other_in_a_circle_may_print_for_ever() -> None:
+    circle = module_of(
+        INSIDE_TEXT.replace("return x", "z: R.Tensor((2,), 'float32') = Module.says(x)\n        return z")
+    )
+    assert math.isinf(may_print(circle, "main"))
+    assert prints_surely(circle, "main") == 2
+
+
+def test_what_print_is_lowered_to_prints() -> None:
+    lowered = step_of(module_pass(lambda m: relax.transform.LegalizeOps()(m), "Lowers"), TWICE, RealBench())
+    assert "relax.run.print" in lowered.after.script()
+    assert may_print(lowered.after, "main") == 2
+    assert ORACLE.judge(lowered, RealBench()) == PASSED
+
+
+def test_what_is_taken_for_pure_may_go() -> None:
+    forced = TWICE.clone()
+    forced.update_func(forced.get_global_var("main"), TWICE["main"].with_attr("relax.force_pure", True))
+    assert ORACLE.judge(step_of(module_pass(without(2), "Drops"), forced, RealBench()), RealBench()) == PASSED
