@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+# from tvm.script import ir as I
+# from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1,), dtype="float32")) -> R.Tensor((), dtype="float32"):
+        with R.dataflow():
+            a: R.Tensor((), dtype="float32") = R.matmul(x, x, out_dtype=None)
+            b: R.Tensor((), dtype="float32") = R.add(a, a)
+            c: R.Tensor((), dtype="float32") = R.add(b, b)
+            d: R.Tensor((), dtype="float32") = R.add(c, a)
+            R.output(d)
+        return d

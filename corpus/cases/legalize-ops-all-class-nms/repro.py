@@ -1,0 +1,58 @@
+"""[Relax] LegalizeOps gives wrong numbers: field 0 of field 0 of variable v13 in main: annotated shape [1, 3], is [0, 3]
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import mmap, os, signal, sys
+sys.excepthook = hook = lambda *why: (
+    sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(1 if why[0] is AssertionError else 2))
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.runtime import tensor
+from tvm.script import ir as I, relax as R
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def sub1(p1: R.Tensor((1, 1, 4), dtype="float32")) -> R.Tuple(R.Tuple(R.Tensor((1, 3), dtype="int64"), R.Tensor((1,), dtype="int64"))):
+        w3: R.Tuple(R.Tensor((1, 3), dtype="int64"), R.Tensor((1,), dtype="int64")) = R.vision.all_class_non_max_suppression(p1, R.const(np.array([[[1.0]]], "float32"), "float32"), R.const(1, "int64"), R.const(1.0, "float32"), R.const(1.0, "float32"), output_format="onnx")
+        return (w3,)
+
+    @R.function
+    def main(p11: R.Tensor((1, 1, 4), dtype="float32")) -> R.Tuple(R.Tuple(R.Tensor((1, 3), dtype="int64"), R.Tensor((1,), dtype="int64"))):
+        cls = Module
+        v13: R.Tuple(R.Tuple(R.Tensor((1, 3), dtype="int64"), R.Tensor((1,), dtype="int64"))) = cls.sub1(p11)
+        return v13
+
+def flat(value):
+    if hasattr(value, "numpy"):
+        return [value.numpy()]
+    if isinstance(value, tvm.runtime.ShapeTuple) or not hasattr(value, "__iter__"):
+        return [np.array(value)]
+    return [leaf for field in value for leaf in flat(field)]
+
+
+
+def show():
+    mod = relax.transform.LegalizeOps()(Module)
+    vm = relax.VirtualMachine(tvm.compile(mod, tvm.target.Target("llvm")), tvm.cpu())
+    results = flat(vm["main"](tensor(np.full((1, 1, 4), 1.0, "float32"))))
+    wanted = [np.full((1, 3), 0, "int64"), np.array([0], "int64")]
+    tolerances = [0.0, 0.0]
+    assert len(results) == len(wanted), f"{len(results)} outputs instead of {len(wanted)}"
+    for number, (got, want, tolerance) in enumerate(zip(results, wanted, tolerances)):
+        kinds = [f"{a.dtype}{a.shape}" for a in (got, want)]
+        assert kinds[0] == kinds[1], f"output {number} is {kinds[0]} instead of {kinds[1]}"
+        wrong = got != want
+        assert not wrong.any(), f"output {number} is {got[wrong][0]} instead of {want[wrong][0]}"
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
+sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
+leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
+signal.alarm(120)
+show()
+leave(print("the bug is gone", flush=True) or 0)
