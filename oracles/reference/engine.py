@@ -70,8 +70,8 @@ class Interpreter:
         self.packed = packed
         self.watch = watch
         self.constants: dict[Hashable, Tensor] = {} if constants is None else constants
-        """One memory for all constants of the same contents, as in the VM (ExecBuilder::ConvertConstant), by constant and
-        by what it held first: calls in destination-passing style and in place may write into it."""
+        """One memory for all constants of the same contents, as in the VM (ExecBuilder::ConvertConstant), by constant
+        and by what it held first: calls in destination-passing style and in place may write into it."""
         self.overwritten: dict[int, tuple[Tensor, Tensor]] = {}
         """Operands of calls in place by their id, with the result that replaces them."""
         self._functions = functions_of(module) if recorded is None else recorded.functions
