@@ -6,7 +6,7 @@ Operators are rows of the operator table; calls that are not (call_tir, closures
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from types import MappingProxyType
 
 import numpy as np
@@ -16,7 +16,7 @@ from generators import tvm_api
 from generators.case import EntryCall, Shape
 from generators.dtypes import Scalar
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
-from generators.tvm_api import BaseFunc, Binding, Constant, Expr, GlobalVar, IRModule, Var
+from generators.tvm_api import BaseFunc, Binding, Expr, GlobalVar, IRModule, Var
 from oracles.ir.walk import functions_of, operands
 from oracles.reference.annotations import bind_and_check
 from oracles.reference.calling import Packed, Run
@@ -56,7 +56,7 @@ class Interpreter:
         floor: str | None = None,
         fuel: int = FUEL,
         packed: Mapping[str, Callback] = MappingProxyType({}),
-        constants: dict[Constant, Tensor] | None = None,
+        constants: dict[Hashable, Tensor] | None = None,
         watch: Callable[[str, str, Runtime], None] | None = None,
         synchronised: bool = False,
         recorded: RecordedRun | None = None,
@@ -70,8 +70,9 @@ class Interpreter:
         self.fuel = fuel
         self.packed = packed
         self.watch = watch
-        self.constants: dict[Constant, Tensor] = {} if constants is None else constants
-        """One memory per constant, as in the VM: calls in destination-passing style and in place may write into it."""
+        self.constants: dict[Hashable, Tensor] = {} if constants is None else constants
+        """One memory for all constants of the same contents, as in the VM (ExecBuilder::ConvertConstant), by constant
+        and by what it held first: calls in destination-passing style and in place may write into it."""
         self.overwritten: dict[int, tuple[Tensor, Tensor]] = {}
         """Operands of calls in place by their id, with the result that replaces them."""
         self._functions = functions_of(module) if recorded is None else recorded.functions
@@ -212,7 +213,7 @@ def interpreted(
     compute in their own dtypes. widened: but those of 16 bits, which are float64 there, too, with the bounds that this
     leaves.
     """
-    constants: dict[Constant, Tensor] = {}
+    constants: dict[Hashable, Tensor] = {}
 
     def run(function: str, arguments: list[Runtime], packed: Packed = MappingProxyType({})) -> Runtime:
         machine = Interpreter(
@@ -260,7 +261,11 @@ def _constant(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
         return str(expr.value)  # a dtype or a scope name, as lowered calls take them
     known = machine.constants.get(expr)
     if known is None:
-        known = machine.constants[expr] = carried(tvm_api.constant_array(expr), dtype)
+        array = tvm_api.constant_array(expr)
+        contents = (dtype, array.shape, array.tobytes())
+        known = machine.constants.get(contents)
+        known = carried(array, dtype) if known is None else known
+        machine.constants[expr] = machine.constants[contents] = known
     return known
 
 

@@ -6,12 +6,12 @@ rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from generators.dtypes import Scalar
-from generators.tvm_api import BaseFunc, Constant, Expr, GlobalVar, Var
+from generators.tvm_api import BaseFunc, Expr, GlobalVar, Var
 from oracles.reference.noise import Noise
 from oracles.reference.tir import Context
 from oracles.reference.values import Callback, Runtime, Tensor
@@ -41,7 +41,7 @@ class Machine(Protocol):
     noise: Noise | None
     packed: Mapping[str, Callback]
     context: Context
-    constants: dict[Constant, Tensor]
+    constants: dict[Hashable, Tensor]
     overwritten: dict[int, tuple[Tensor, Tensor]]
 
     def lookup(self, gvar: GlobalVar) -> BaseFunc:

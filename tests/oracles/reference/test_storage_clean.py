@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tvm
 from tvm import relax
 
 from generators.case import EntryCall, Shape
@@ -198,6 +199,18 @@ def test_constant_written_in_place_stays_written_in_the_next_entry_call() -> Non
         for machine in (Interpreter(bound, constants=constants) for _ in range(2))
     ]
     assert results == [[2, 2, 2, 2], [4, 4, 4, 4]]
+
+
+def test_constants_of_the_same_contents_are_one_memory_as_in_the_vm() -> None:
+    # ExecBuilder::ConvertConstant keeps one of those that are structurally equal; a compiled module gives the same.
+    body = f"z = R.call_tir_inplace(cls.double, (k,), inplace_indices=[0], out_ty={F4})\nreturn (z, l, m)"
+    params = f"k: {F4}, l: {F4}, m: {F4}"
+    values = {"k": np.ones(4, np.float32), "l": np.ones(4, np.float32), "m": np.full(4, 3, np.float32)}
+    bound = relax.transform.BindParams("main", values)(module(body, "", params))
+    machine = Interpreter(bound)
+    assert plain(machine.apply(machine.function("main"), [], "main")) == ([2] * 4, [2] * 4, [3] * 4)
+    vm = relax.VirtualMachine(tvm.compile(bound, "llvm"), tvm.cpu())
+    assert [part.numpy().tolist() for part in vm["main"]()] == [[2] * 4, [2] * 4, [3] * 4]
 
 
 def test_arguments_of_an_entry_call_stay_as_they_were() -> None:

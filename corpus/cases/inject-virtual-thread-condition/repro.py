@@ -1,0 +1,53 @@
+"""[S-TIR] InjectVirtualThread gives wrong numbers for tir.thread_binding
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import mmap, os, signal, sys
+sys.excepthook = hook = lambda *why: (
+    sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(1 if why[0] is AssertionError else 2))
+import numpy as np
+import tvm
+from tvm import relax
+from tvm import s_tir
+from tvm.runtime import tensor
+from tvm.script import ir as I, relax as R, tirx as T
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def prim(A: T.Buffer((1,), "int32"), C: T.Buffer((16,), "int32")):
+        for i in T.thread_binding(16, thread="vthread.x"):
+            B = T.alloc_buffer((1,), "int32")
+            B[0] = A[0]
+            if i >= 1:
+                B[0] = B[0] + 1
+            C[i] = B[0]
+
+    @R.function
+    def main(x: R.Tensor((1,), dtype="int32")) -> R.Tensor((16,), dtype="int32"):
+        cls = Module
+        a = R.call_tir(cls.prim, (x,), out_ty=R.Tensor((16,), dtype="int32"))
+        return a
+
+def show():
+    mod = s_tir.transform.LowerOpaqueBlock()(Module)
+    mod = s_tir.transform.InjectVirtualThread()(mod)
+    vm = relax.VirtualMachine(tvm.compile(mod, tvm.target.Target("llvm")), tvm.cpu())
+    for _ in range(2):
+        got = vm["main"](tensor(np.array([3], "int32"))).numpy()
+        want = np.array([3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4], "int32")
+        kinds = [f"{a.dtype}{a.shape}" for a in (got, want)]
+        assert kinds[0] == kinds[1], f"the output is {kinds[0]} instead of {kinds[1]}"
+        wrong = got != want
+        assert not wrong.any(), f"the output is {got[wrong][0]} instead of {want[wrong][0]}"
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
+sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
+leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
+signal.alarm(120)
+show()
+leave(print("the bug is gone", flush=True) or 0)

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.tirx.layout import Axis
+# from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def prim(T9: T.Buffer((1,), "float32")):
+        # with T.sblock("root"):
+        T5 = T.sblock_alloc_buffer((1,))
+        for i6 in range(1):
+            with T.sblock("map3"):
+                v4 = T.axis.spatial(1, i6)
+                T.reads()
+                T.writes(T5[v4])
+                T5[v4] = T.float32(1.0)
+        with T.sblock("map7"):
+            v8 = T.axis.spatial(1, 0)
+            T.reads()
+            T.writes(T9[v8])
+            T9[v8] = T.float32(1.0)
+
+    @R.function
+    def main() -> R.Tensor((1,), dtype="float32"):
+        cls = Module
+        a = R.call_tir(cls.prim, R.tuple(), out_ty=R.Tensor((1,), dtype="float32"))
+        return a
