@@ -22,7 +22,7 @@ from generators.program_facts import Feature
 PREFIX = "s_tir.meta_schedule"
 _MS = f"tvm.{PREFIX}"
 _ON_CPU = frozenset({Feature.PRIM_FUNCS})
-_WHY = "src/s_tir/meta_schedule: post_order_apply.cc by rules of schedule_rule/, and what postproc/ leaves of it"
+_WHY = "src/s_tir/meta_schedule/space_generator/post_order_apply.cc, with the rules beside it and what postproc/ leaves"
 _SHAPES = (
     "wide_matmul",
     "matmul_chain",

@@ -6,6 +6,7 @@ import inspect
 import re
 from pathlib import Path
 
+import numpy
 import pytest
 import tvm
 from tvm import relax
@@ -15,7 +16,7 @@ from tvm.script import relax as R
 
 from corpus.registry import SHIPPED, read_registry
 
-LIMITS = {entry.case: entry for entry in read_registry(SHIPPED).entries if entry.quote}
+LIMITS = {entry.case or entry.title: entry for entry in read_registry(SHIPPED).entries if entry.quote}
 
 
 @I.ir_module
@@ -77,6 +78,25 @@ class BFloat16Mean:
         return mean
 
 
+@I.ir_module
+class ConstantInAGroup:
+    @R.function(private=True)
+    def group(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        R.func_attr({"Primitive": True})
+        with R.dataflow():
+            a = R.add(x, R.const(numpy.ones(2, "float32")))
+            R.output(a)
+        return a
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        cls = ConstantInAGroup
+        with R.dataflow():
+            a = cls.group(x)
+            R.output(a)
+        return a
+
+
 def said_by(*passes: str, module: object) -> str:
     """What the last of the passes raises."""
     *before, last = (eval(text, {"relax": relax}) for text in passes)
@@ -93,6 +113,7 @@ def test_the_quotes_are_what_tvm_says() -> None:
     target = said_by("relax.transform.Gradient('main')", module=BFloat16Mean)
     order = ("LegalizeOps", "RemovePurityChecking", "CallTIRRewrite", "LowerRuntimeBuiltin")
     lower = said_by(*(f"relax.transform.{name}()" for name in order), module=Relu)
+    constant = said_by(*(f"relax.transform.{name}()" for name in ("LegalizeOps", "FuseTIR")), module=ConstantInAGroup)
     library = Path(tvm.__file__).parent / "lib" / "libtvm_compiler.so"
     shapes = re.search(rb"[ -~]*missing known shapes[ -~]*", library.read_bytes())
     assert shapes is not None
@@ -103,6 +124,7 @@ def test_the_quotes_are_what_tvm_says() -> None:
         "gradient-target-bfloat16": target,
         "lower-runtime-builtin-wants-lower-alloc-tensor-first": lower,
         "legalize-ops-leaves-convolutions-with-other-output-layouts": inspect.getsource(nn),
+        "[Relax] FuseTIR takes no functions with tensor constants": constant,
         "17175-unknown-shape-operand": shapes[0].decode(),
     }
     assert said.keys() == LIMITS.keys()

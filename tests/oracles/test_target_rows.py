@@ -23,6 +23,7 @@ THE_ROWS = ("generators/targets.py", "oracles/builds/needs.py")
 OTHER_NAMES = {
     "generators/passes/table.py": "names of pipelines",
     "oracles/checks/pipelines.py": "names of pipelines",
+    "generators/passes/tuning.py": "names of TVM's sets of rules",
     "fuzzer/commands/doctor.py": "names of probes",
     "fuzzer/commands/doctor_probes.py": "names of probes",
     "fuzzer/worker/seeds.py": "TVM's kinds of targets",
