@@ -244,11 +244,18 @@ def test_a_call_that_decides_does_not_speak_for_one_that_does_not() -> None:
 
 def test_nothing_is_sampled_where_the_bits_are_those_of_the_module_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten evaluations for an answer that one of the module before gives; where the bits differ they are needed."""
-    sampled: list[str] = []
-    monkeypatch.setattr("oracles.reference.starting_run.Noise", lambda: sampled.append("noise") or Noise())
+    sampled: list[bool] = []
+
+    def noise(once: bool) -> Noise:
+        sampled.append(once)
+        return Noise(once=once)
+
+    monkeypatch.setattr("oracles.reference.starting_run.Noise", noise)
     moved = module_of(VACUOUS.replace("R.add(large, x)", "R.add(x, large)"))
     numbers = Numbers(module_of(VACUOUS), [CANCELS])
     assert numbers.judge_module(moved) is None
     assert sampled == []
     assert isinstance(numbers.judge_module(module_of(OTHER)), Unsure)
-    assert sampled == ["noise"]
+    assert sampled == [False, True], (
+        "once with all roundings, and as the module has 16 bits, once with one for each result"
+    )
