@@ -142,3 +142,9 @@ def weighted(source: Source, options: Sequence[tuple[T, int]]) -> T:
         if ticket <= 0:
             return option
     raise ValueError("weights must be positive")
+
+
+def favour(source: Source, plain: T, *others: T) -> T:
+    """One of the options, the plain one twice as often as each of the others: the ratio of whatever has no reason for
+    one of its own."""
+    return source.pick((plain, plain, *others))

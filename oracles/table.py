@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import iter_modules
 
+from generators.case import Tier
 from generators.targets import TARGETS
 from oracles import checks
 from oracles.builds.cpu_builds import CPU_BUILDS, SHARE
@@ -45,6 +46,13 @@ ORACLES: dict[str, Oracle] = {row.name: row for row in sorted((*_judging(), *_bu
 """By name, in the order in which they are asked. Raises MissingScript where one has no script."""
 for _name in ORACLES:
     require_script(_name)
+
+
+def tier_at(oracle: str, tier: Tier) -> Tier:
+    """The tier of a failure of an oracle, or of what is no oracle, at a pass of this tier."""
+    row = ORACLES.get(oracle)
+    return tier if row is None else row.tier_of(tier)
+
 
 NEED_NUMBERS = frozenset(row.name for row in ORACLES.values() if row.needs_numbers)
 """The oracles that need the reference's numbers."""

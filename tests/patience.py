@@ -43,7 +43,7 @@ OF_COMMANDS = (
 """The same of commands, their processes and campaigns."""
 LEFT = {
     "fuzzer.campaign.aside.FIRST_S": "a share of a worker's time, no limit on work",
-    "fuzzer.trial.apart.PATIENCE_S": "ten minutes",
+    "fuzzer.trial.forked_judge.PATIENCE_S": "ten minutes",
     "fuzzer.capture.run._SETTLE_S": "what does not end by itself is ended",
     "fuzzer.capture.settle.APPLY_S": "in a process of its own; a test shows a hang by it",
     "fuzzer.capture.settle.MAKE_S": "in a process of its own, and generous",

@@ -14,7 +14,7 @@ from fuzzer.trial.met import MET, Met, is_counted
 from fuzzer.trial.options import OnVerdict, unheard
 from generators.case import Tier
 from oracles.builds.build import CODEGEN
-from oracles.table import ORACLES
+from oracles.table import tier_at
 from oracles.trace import Step
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
 from reports.tally import PassColumn, Tally, bump
@@ -112,17 +112,13 @@ class Record:
                 message=verdict.message,
                 detail=verdict.detail[-LONGEST_DETAIL:],
                 culprit=culprit,
-                tier=self._tier(oracle, step),
+                tier=tier_at(oracle, self.tier if step is None else step.tier),
                 step=None if step is None else step.index,
                 tail=tail,
                 evidence=verdict.evidence,
                 difference=verdict.difference,
             )
         )
-
-    def _tier(self, oracle: str, step: Step | None) -> Tier:
-        tier, row = self.tier if step is None else step.tier, ORACLES.get(oracle)
-        return tier if row is None else row.tier_of(tier)
 
     def _blames(self, step: Step | None, culprit: str) -> bool:
         return self.only is None or (culprit in self.only and (step is None or step.under_test))

@@ -109,7 +109,7 @@ class Rejudge:
         """How many divisions of the first candidate have no guard: a reduction that drops calls runs none of them."""
         self.last: Failure | None = None
 
-    def go_apart(self, watch: Watch) -> None:
+    def watched_by(self, watch: Watch) -> None:
         """In a copy of the process that judges the others: it has its own flight recorder, and `watch` looks on."""
         self._recorder = Recorder.create(Path(self._plan.scratch) / f"flight-{os.getpid()}")
         self._watch = watch

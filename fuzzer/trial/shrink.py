@@ -19,8 +19,8 @@ from corpus.signature import operators_in, signature_of
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.aftermath import aftermath_of, environment
-from fuzzer.trial.apart import Apart, CandidateAnswer
 from fuzzer.trial.facts import cause_in
+from fuzzer.trial.forked_judge import CandidateAnswer, ForkedJudge
 from fuzzer.trial.hang_limit import FIRST_S as HANGING
 from fuzzer.trial.official import OFFICIAL, official_entry, takes_as_it_is
 from fuzzer.trial.rejudge import NotJudged, Rejudge, Rejudging
@@ -43,7 +43,7 @@ from oracles.oracle import TraceOracle
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning
 from oracles.reference.values import Runtime, Tensor, declared, flattened
-from oracles.table import BUILD, NEED_NUMBERS, ORACLES
+from oracles.table import BUILD, NEED_NUMBERS, ORACLES, tier_at
 from oracles.verdict import CRASH, Failed
 
 ASKED_SHARE = 0.1
@@ -140,9 +140,9 @@ def _tier(plan: Plan, repertoire: Repertoire, failure: Failure, case: Candidate)
     """The tier of a failure, or that of the passes which are left, where that is better: without any, its own."""
     if not case.passes:
         return failure.tier
-    left, row = (*case.setup, *case.passes), ORACLES.get(failure.oracle)
+    left = (*case.setup, *case.passes)
     tier = tier_in_order(left, repertoire.rows, TARGETS[plan.target].pipelines, Phase(plan.phase))
-    return min(failure.tier, tier if row is None else row.tier_of(tier))
+    return min(failure.tier, tier_at(failure.oracle, tier))
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ class _Seen:
 
     def _searched(self, start: Candidate, budget_s: float) -> Smallest:
         clock = self.watch.clock
-        return reduce(start, self.interesting, budget_s=budget_s, clock=clock, elsewhere=self.apart())
+        return reduce(start, self.interesting, budget_s=budget_s, clock=clock, elsewhere=self.elsewhere())
 
     def interesting(self, candidate: Candidate) -> bool:
         self.calls += 1
@@ -228,11 +228,11 @@ class _Seen:
     def _fails(self, candidate: Candidate) -> bool:
         return self.rejudge.interesting(candidate) and self.placed(candidate)
 
-    def apart(self) -> Apart | None:
+    def elsewhere(self) -> ForkedJudge | None:
         """Judges several at the same time, where that is asked for and can be done."""
         if self.watch.jobs < 2 or not isinstance(self.rejudge, Rejudge):
             return None
-        return Apart(self.rejudge, self.watch, self._fails, self._told, self.interesting)
+        return ForkedJudge(self.rejudge, self.watch, self._fails, self._told, self.interesting)
 
     def _told(self, candidate: Candidate, judged: CandidateAnswer) -> bool:
         self.calls += 1

@@ -12,6 +12,7 @@ from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.relax.scope import FLOAT, Drawn, Scope
 from generators.relax.values import extent
+from generators.source import favour
 
 _LARGEST_SCORE = 64
 """Operands are bounded so that scores stay where exp of their differences loses nothing but what rounds away."""
@@ -31,7 +32,7 @@ def _draw(biased: bool) -> Callable[[Scope], Drawn]:
         if biased:
             dims = [1 if source.flip(KNOBS.shared.dim_of_one) else d for d in (batch, heads, length)]
             bias = s.tensor((query.dtype,), dims=(*dims, keys), low=-_LARGEST_SCORE, high=_LARGEST_SCORE).expr
-        mask = source.pick((None, None, "TopLeft", "BottomRight"))
+        mask = favour(source, None, "TopLeft", "BottomRight")
         # With more queries than keys some would see no key at all.
         windowed = mask == "BottomRight" and extent(keys) >= extent(length) and source.flip(KNOBS.shared.rare)
         window = source.integer(1, 3) if windowed else None

@@ -25,7 +25,7 @@ from generators.operators.spatial import (
 from generators.ranges import Range
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Value
-from generators.source import Source, weighted
+from generators.source import Source, favour, weighted
 from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
@@ -75,8 +75,8 @@ def _sums(a: Range, b: Range, terms: int) -> Range:
 
 def _draw_window(source: Source, n: int) -> tuple[int, int, int, int, int]:
     """Kernel, stride, padding before and after, and dilation along an axis of `n`, with a result of at least one."""
-    kernel, stride, dilation = source.integer(1, 3), source.pick((1, 1, 2, 3)), source.pick((1, 1, 1, 2))
-    head = source.pick((0, 0, 1, 2))
+    kernel, stride, dilation = source.integer(1, 3), favour(source, 1, 2, 3), favour(source, 1, 2)
+    head = favour(source, 0, 1, 2)
     tail = head if source.flip(KNOBS.windows.symmetric_padding) else source.pick((0, 1, 2))
     return _fitted(n, (kernel, stride, head, tail, dilation))
 
@@ -151,7 +151,7 @@ def _terms(data: Array, weight: Array, *, kernel_layout: str, **_: object) -> in
 
 def _draw_transposed_window(source: Source, n: int) -> tuple[int, int, int, int, int, int]:
     """Kernel, stride, padding before and after, dilation and output padding along an axis of `n`."""
-    kernel, stride, dilation = source.integer(1, 3), source.pick((1, 1, 2, 3)), source.pick((1, 1, 1, 2))
+    kernel, stride, dilation = source.integer(1, 3), favour(source, 1, 2, 3), favour(source, 1, 2)
     extra = source.integer(0, stride - 1) if source.flip(KNOBS.windows.output_padding) else 0
     span = window_extent(kernel, dilation)
     head = source.integer(0, min(span - 1, 2))

@@ -18,6 +18,7 @@ from generators.operators.row import NumpyMeaning, Operator, Rounding
 from generators.ranges import Range, comfortable, of_values
 from generators.relax.scope import EVERY, FLOAT, INTEGER, Drawn, Scope
 from generators.relax.values import ShapeValue, Value, dim_expr
+from generators.source import favour
 from generators.tvm_api import Expr
 
 _TARGETS = ("float32", "float32", "float16", "int32", "int64", "bool", "float64", "int8", "uint8", "bfloat16")
@@ -125,7 +126,7 @@ def _draw_arange(s: Scope) -> Drawn:
         call = op.arange(_real(start), _real(start + count * step), _real(step), dtype)
         ends = of_values(start, start + count * step)
         return Drawn(call, ends if float(step).is_integer() else ends.real())
-    start, step = s.source.integer(-3, 3), s.source.pick((1, 1, 2, 3))
+    start, step = s.source.integer(-3, 3), favour(s.source, 1, 2, 3)
     stop = start + count * step - (s.source.integer(0, step - 1) if count else 0)
     last = start + max(count - 1, 0) * step
     if s.source.flip(KNOBS.creation.symbolic_end):

@@ -19,6 +19,7 @@ from generators.operators.row import moving
 from generators.ranges import of_values
 from generators.relax.scope import EVERY, INDEX, Drawn, Scope
 from generators.relax.values import Value
+from generators.source import favour
 from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
@@ -61,7 +62,7 @@ def _draw_take(s: Scope) -> Drawn:
     named = is_float(x.dtype) and (
         axis is not None or s.source.flip(KNOBS.shared.unlowerable)
     )  # rare: it does not lower without an axis
-    mode = s.source.pick(("fast", "fast", "wrap", "clip", "nan" if named else "fast"))
+    mode = favour(s.source, "fast", "wrap", "clip", "nan" if named else "fast")
     low, high = (-2 * length, 2 * length) if mode in ("wrap", "clip") else (0, length - 1)
     index: Expr
     if s.source.flip(KNOBS.indexing.number_index):

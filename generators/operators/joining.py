@@ -13,6 +13,7 @@ from generators.operators.row import moving
 from generators.ranges import Range
 from generators.relax.scope import EVERY, INDEX, Drawn, Scope
 from generators.relax.values import Dim, TupleValue, Value
+from generators.source import favour
 from generators.tvm_api import Expr, Var
 from generators.unavailable import Unavailable
 
@@ -71,7 +72,7 @@ def _draw_concat(s: Scope) -> Drawn:
     assert first.dims is not None
     axis = s.axis(first)
     parts = [first]
-    for _ in range(s.source.pick((1, 1, 1, 2, 2, 3, 0))):
+    for _ in range(favour(s.source, 1, 2, 3, 0)):
         dims: list[Dim] = list(first.dims)
         if s.source.flip(KNOBS.joining.other_length):
             dims[axis] = s.draw_extent()
@@ -162,7 +163,7 @@ def _draw_tile(s: Scope) -> Drawn:
     if s.source.flip(KNOBS.joining.tile_number):
         return Drawn(op.tile(x.expr, s.source.integer(1, 3)), x.range)
     count = s.source.integer(1, min(x.ndim + 1, 5))
-    return Drawn(op.tile(x.expr, [s.source.pick((1, 2, 1, 3)) for _ in range(count)]), x.range)
+    return Drawn(op.tile(x.expr, [favour(s.source, 1, 2, 3) for _ in range(count)]), x.range)
 
 
 def _draw_repeat(s: Scope) -> Drawn:

@@ -14,6 +14,7 @@ from generators.operators.row import Operator, Rounding
 from generators.ranges import Range
 from generators.relax.scope import FLOAT, Drawn, Scope
 from generators.relax.values import Dim, Value
+from generators.source import favour
 
 _TARGETS = ("int64", "int32")
 
@@ -35,7 +36,7 @@ def _draw_targets(s: Scope, dims: tuple[Dim, ...], classes: int, mean: bool) -> 
     A mean over nothing but ignored targets is 0/0, so there the targets are constants of which some count.
     """
     if not mean:
-        ignored = s.source.pick((-100, -100, 0, -1))
+        ignored = favour(s.source, -100, 0, -1)
         return s.indices(dims, classes, -1 if ignored == -1 else 0, _TARGETS), ignored
     if s.source.flip() and all(isinstance(d, int) for d in dims):
         targets = s.constant(dims, s.source.pick(_TARGETS), Range(0, classes - 1, True))

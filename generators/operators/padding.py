@@ -9,12 +9,13 @@ from generators.dtypes import Array, Scalar, is_float
 from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.relax.scope import NUMERIC, Drawn, Scope
+from generators.source import favour
 
 _NUMPY_MODE = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
 def _draw_pad(s: Scope) -> Drawn:
-    mode = s.source.pick(("constant", "constant", "reflect", "replicate", "circular"))
+    mode = favour(s.source, "constant", "reflect", "replicate", "circular")
     constant = mode == "constant"
     # A reflection and a wrap may be at most as wide as the axis allows, which only a number shows.
     x = s.tensor(NUMERIC, (1, 5), static=mode in ("reflect", "circular"), nonempty=not constant)
@@ -24,7 +25,7 @@ def _draw_pad(s: Scope) -> Drawn:
         widest = {"reflect": n - 1, "circular": n}.get(mode, 2)
         touched = s.source.flip(KNOBS.windows.padded_axis)
         widths += [s.source.integer(0, min(widest, 2)) if touched else 0 for _ in range(2)]
-    value = s.source.pick((0.0, 0.0, 1.0, 2.5 if is_float(x.dtype) else 3.0)) if constant else 0.0
+    value = favour(s.source, 0.0, 1.0, 2.5 if is_float(x.dtype) else 3.0) if constant else 0.0
     call = nn.pad(x.expr, widths, mode, value)
     return Drawn(call, x.range.including(value) if constant else x.range)
 

@@ -24,6 +24,7 @@ from generators.operators.spatial import (
     window_extent,
 )
 from generators.relax.scope import FLOAT, NUMERIC, Drawn, Scope
+from generators.source import favour
 
 _ATTRIBUTES = (
     "pool_size", "strides", "padding", "dilation", "ceil_mode", "count_include_pad", "layout", "out_layout",
@@ -53,7 +54,7 @@ def _draw_pool(name: str, spatial: int, dtypes: tuple[str, ...]) -> Callable[[Sc
         ceil = source.flip(KNOBS.windows.ceil_mode)
         columns: list[tuple[int, int, int, int, int]] = []
         for n in extents(x, layout, axes):
-            kernel, stride, dilation = source.integer(1, 3), source.pick((1, 2, 2, 3)), source.pick((1, 1, 1, 2))
+            kernel, stride, dilation = source.integer(1, 3), favour(source, 2, 1, 3), favour(source, 1, 2)
             head = source.integer(0, kernel - 1) if source.flip() else 0
             tail = head if source.flip(KNOBS.windows.symmetric_padding) else source.integer(0, kernel - 1)
             if columns and source.flip(KNOBS.windows.same_window):

@@ -22,7 +22,7 @@ from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.spatial import MARGIN, extents, moved, spelled
 from generators.relax.scope import Drawn, Scope
-from generators.source import Source
+from generators.source import Source, favour
 from generators.tvm_api import Expr
 
 _DTYPES = ("float32", "float64")
@@ -59,7 +59,7 @@ def _draw_ends(source: Source, n: int, bins: int, ratio: int, aligned: bool) -> 
 
 def _draw_roi_align(s: Scope) -> Drawn:
     source = s.source
-    layout = source.pick(("NCHW", "NCHW", "NHWC"))
+    layout = favour(source, "NCHW", "NHWC")
     # In 16 bits LegalizeOps gives the result another dtype than the operator's type says.
     x = s.tensor(("float16",) if source.flip(KNOBS.shared.rare) else _DTYPES, (4, 4), static=True, nonempty=True)
     batch, height, width = extents(x, layout, "NHW")
@@ -71,7 +71,7 @@ def _draw_roi_align(s: Scope) -> Drawn:
         left, right = _draw_ends(source, width, pooled[1], ratio, aligned)
         corners = [c / scale for c in (left, top, right, bottom)]
         rows.append([float(source.integer(0, batch - 1)), *corners])
-    mode = source.pick(("avg", "avg", "max"))
+    mode = favour(source, "avg", "max")
     call = vision.roi_align(
         x.expr, _constant(s, rows, x.dtype), spelled_pair(source, pooled), scale, ratio, aligned, layout, mode
     )
@@ -124,7 +124,7 @@ def _draw_pixels(source: Source, n: int, bins: int) -> tuple[float, float]:
     """
     size = bins * source.integer(1, 2) if bins == 3 else source.integer(1, n + 1)
     first = source.integer(-2, n)
-    off = source.pick((0.0, 0.0, 0.25, -0.25))
+    off = favour(source, 0.0, 0.25, -0.25)
     return first + off, first + size - 1 + off
 
 

@@ -18,6 +18,7 @@ from generators.operators.row import Operator, Rounding, moving
 from generators.prim_expr import evaluate
 from generators.relax.scope import EVERY, NUMERIC, Drawn, Scope
 from generators.relax.values import Dim, ShapeValue, SymbolicDim, Value, dim_expr, extent
+from generators.source import favour
 from generators.tvm_api import Expr, Node
 from generators.unavailable import Unavailable
 
@@ -173,7 +174,7 @@ def _draw_broadcast_to(s: Scope) -> Drawn:
     if shape is not None:
         return Drawn(op.broadcast_to(x.expr, shape.expr), x.range, shape.shape)
     dims = [some_dim(s) if d == 1 and s.source.flip(KNOBS.reshaping.one_broadcast) else d for d in own]
-    dims[:0] = [some_dim(s) for _ in range(s.source.pick((0, 0, 1, 1, 2)))]
+    dims[:0] = [some_dim(s) for _ in range(favour(s.source, 0, 1, 2))]
     return Drawn(op.broadcast_to(x.expr, s.shape_expr(dims)), x.range)
 
 

@@ -18,6 +18,7 @@ from generators.operators.row import Operator, Rounding
 from generators.ranges import Range
 from generators.relax.scope import EVERY, INDEX, NUMERIC, Drawn, Scope
 from generators.relax.values import Dim, SymbolicDim, Value
+from generators.source import favour
 from generators.unavailable import Unavailable
 
 _WRITE = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
@@ -173,7 +174,7 @@ def _draw_slice_scatter(s: Scope) -> Drawn:
     length = static_extent(x, axis)
     start = s.source.integer(0, length - 1)
     end = s.source.integer(start + 1, length)
-    step = s.source.pick((1, 1, 2, 3))
+    step = favour(s.source, 1, 2, 3)
     if s.source.flip(KNOBS.indexing.whole_slice):
         start, end, step = 0, length, 1
     dims = list(x.dims or ())

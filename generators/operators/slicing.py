@@ -17,6 +17,7 @@ from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.values import SymbolicDim, Value
+from generators.source import favour
 from generators.tvm_api import Expr
 
 FAR = 2**63 - 1
@@ -120,7 +121,7 @@ def _draw_dynamic_strided_slice(s: Scope) -> Drawn:
     assert x.shape is not None
     rows = []
     for length in x.shape:
-        stride = s.source.pick((1, 1, 2, 3, -1, -2)) if length else 1
+        stride = favour(s.source, 1, 2, 3, -1, -2) if length else 1
         begin, end = _draw_span(s, length, stride)
         rows.append((_written(s, begin, length, stride), _written(s, end, length, stride), stride))
     begins, ends, strides = (list(column) for column in zip(*rows, strict=True))

@@ -21,6 +21,7 @@ from generators.operators.search import stable_order
 from generators.ranges import Range, of_values
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Value
+from generators.source import favour
 from generators.tvm_api import Expr
 
 _CORNERS = Range(0, 6, True)
@@ -83,7 +84,7 @@ def _draw_multibox(s: Scope) -> Drawn:
     assert scores.shape is not None
     batch, _, count = scores.shape
     softmax = source.flip(KNOBS.vision.softmax)
-    threshold = source.pick((0.0, 0.0, -1.0, 2.0)) if softmax else source.pick((0.0, 0.5, 1.0, -2.0))
+    threshold = favour(source, 0.0, -1.0, 2.0) if softmax else source.pick((0.0, 0.5, 1.0, -2.0))
     offsets = s.tensor((scores.dtype,), dims=(batch, 4 * count), low=-2, high=2)
     anchors = s.tensor((scores.dtype,), dims=(1, count, 4), low=-8, high=8)
     clip, variances = (
@@ -158,8 +159,8 @@ def _draw_nms(s: Scope) -> Drawn:
         source.flip(KNOBS.vision.indices_returned),
     )
     call = vision.non_max_suppression(
-        data.expr, valid.expr, indices.expr, source.pick((-1, -1, 1, 2, 3, 0)), source.pick(_OVERLAPS),
-        source.flip(KNOBS.vision.forced), source.pick((-1, -1, 1, 2, 4, 0)),
+        data.expr, valid.expr, indices.expr, favour(source, -1, 1, 2, 3, 0), source.pick(_OVERLAPS),
+        source.flip(KNOBS.vision.forced), favour(source, -1, 1, 2, 4, 0),
         places["box"], places["score"], places["id"], given,
         source.flip(KNOBS.vision.invalid_last), soft, source.pick((0.0, 0.125, 0.25)),
     )  # fmt: skip

@@ -17,6 +17,7 @@ from generators.relax.body import close_block
 from generators.relax.calls_and_ifs import draw_extern, draw_impure
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import AnyValue, Dim, Value, dim_expr
+from generators.source import favour
 from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
@@ -226,7 +227,7 @@ def match_cast_defines_symbol(s: Scope) -> None:
 def constant_operands(s: Scope) -> None:
     """Operators on a value and constants: whole, scalar, broadcast, the same one twice, one equal in content."""
     x = b.tensor(s, (1, 3), static=True)
-    dims = s.source.pick((x.dims or (), x.dims or (), (), (1,)))
+    dims = favour(s.source, x.dims or (), (), (1,))
     c = b.constant(s, dims, x.dtype)
     y = b.binary(s, x, c, b.RING[:3])
     if s.source.flip():
@@ -237,7 +238,7 @@ def constant_operands(s: Scope) -> None:
 def constant_subexpressions(s: Scope) -> None:
     """A value computed from constants alone, joined with one that is not, and possibly returned by itself."""
     dims = s.draw_dims((0, 3), static=True, nonempty=True)
-    dtype = s.source.pick(("float32", "float32", "int32", "bool"))
+    dtype = favour(s.source, "float32", "int32", "bool")
     one, two = b.constant(s, dims, dtype), b.constant(s, dims, dtype)
     if dtype == "bool":
         folded = b.call(s, relax.op.logical_and(one.expr, two.expr), Range(0, 1, True))

@@ -17,6 +17,7 @@ from generators.ranges import UNIT, Range
 from generators.recipes.knobs import KNOBS
 from generators.relax.scope import FLOAT, Drawn, Scope, number_value
 from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, extent, ranges_of
+from generators.source import favour
 from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
@@ -59,7 +60,7 @@ def small(s: Scope, high: int = 4) -> int:
 
 def batch(s: Scope) -> tuple[Dim, ...]:
     """No batch dims in four of seven cases, else one or two."""
-    count = s.source.pick((0, 0, 0, 0, 1, 1, 2))
+    count = favour(s.source, 0, 1, 2)
     return tuple(s.source.integer(1, 3) for _ in range(count))
 
 

@@ -10,6 +10,7 @@ from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Value, extent
+from generators.source import favour
 from generators.tvm_api import Node
 from generators.unavailable import Unavailable
 
@@ -21,7 +22,7 @@ def _image(s: Scope, channels: int | None = None) -> Value:
         near = [v for v in near if v.size > 0]
         if near:
             return s.source.pick(near)
-    n = s.source.pick((1, 1, 2))
+    n = favour(s.source, 1, 2)
     return b.operand(s, (n, channels or b.small(s), s.source.integer(2, 6), s.source.integer(2, 6)))
 
 
@@ -34,8 +35,8 @@ def _conv(s: Scope, x: Value, *, weight: Value | None = None, outputs: int | Non
     out = groups * (outputs or b.small(s, 3))
     w = weight or b.operand(s, (out, channels // groups, *kernel))
     assert w.shape is not None
-    padding = s.source.pick((0, 0, 1, [0, 1, 1, 0]))
-    build = relax.op.nn.conv2d(x.expr, w.expr, strides=s.source.pick((1, 1, 2)), padding=padding, groups=groups)
+    padding = favour(s.source, 0, 1, [0, 1, 1, 0])
+    build = relax.op.nn.conv2d(x.expr, w.expr, strides=favour(s.source, 1, 2), padding=padding, groups=groups)
     terms = w.shape[1] * w.shape[2] * w.shape[3]
     return b.call(s, build, (x.range * w.range).including(0).summed(terms))
 

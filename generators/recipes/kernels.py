@@ -17,6 +17,7 @@ from generators.relax.calls_and_ifs import draw_impure
 from generators.relax.entry_calls import LOWER_BOUNDS, UPPER_BOUNDS
 from generators.relax.scope import Scope
 from generators.relax.values import Dim, SymbolicDim, Value, extent
+from generators.source import favour
 from generators.tvm_api import PrimFunc
 from generators.unavailable import Unavailable
 
@@ -109,7 +110,7 @@ def memory_views(s: Scope) -> None:
     back. Whatever a kernel gets begins at the first byte."""
     x = s.tensor(tuple(_SAME_WIDTH), (1, 3), static=True, nonempty=True)
     y = b.call(s, relax.op.negative(x.expr), -x.range)
-    view = s.source.pick((_as_other_dtype, _part, _part, _whole))(s, y)
+    view = favour(s.source, _part, _as_other_dtype, _whole)(s, y)
     if s.source.flip(KNOBS.kernels.view_of_view):
         view = _whole(s, view)
     after = b.call(s, relax.op.negative(view.expr), -view.range) if s.source.flip() else view

@@ -16,6 +16,7 @@ from generators.recipes.recipe import Recipe
 from generators.relax.chains import linked
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import AnyValue, TupleValue, Value
+from generators.source import favour
 from generators.unavailable import Unavailable
 
 _INFERS = "FRelaxInferLayout"
@@ -42,8 +43,8 @@ def _passing() -> tuple[Operator, ...]:
 
 def _image(s: Scope) -> Value:
     """A batch of images in NCHW whose channels packed layouts divide, in most cases."""
-    channels = s.source.pick((4, 4, 8, 2)) if s.source.flip(KNOBS.layouts.divisible) else b.small(s, 6)
-    n = s.source.pick((1, 1, 2))
+    channels = favour(s.source, 4, 8, 2) if s.source.flip(KNOBS.layouts.divisible) else b.small(s, 6)
+    n = favour(s.source, 1, 2)
     return b.operand(s, (n, channels, s.source.pick((1, 3, 4, 5)), s.source.pick((2, 3, 4))))
 
 
@@ -52,11 +53,11 @@ def _conv(s: Scope, x: Value) -> Value:
     assert x.shape is not None
     _, channels, height, width = x.shape
     groups = channels if s.source.flip(KNOBS.layouts.depthwise) else 1
-    outputs = s.source.pick((4, 4, 8, 2)) if s.source.flip(KNOBS.layouts.divisible) else b.small(s, 6)
+    outputs = favour(s.source, 4, 8, 2) if s.source.flip(KNOBS.layouts.divisible) else b.small(s, 6)
     outputs = channels if groups > 1 else outputs
     kernel = (min(s.source.integer(1, 2), height), min(s.source.integer(1, 3), width))
     w = b.operand(s, (outputs, channels // groups, *kernel))
-    call = relax.op.nn.conv2d(x.expr, w.expr, padding=s.source.pick((0, 0, 1)), groups=groups)
+    call = relax.op.nn.conv2d(x.expr, w.expr, padding=favour(s.source, 0, 1), groups=groups)
     return b.call(s, call, (x.range * w.range).including(0).summed(channels // groups * kernel[0] * kernel[1]))
 
 

@@ -18,6 +18,7 @@ from generators.recipes.recipe import Recipe
 from generators.relax.differentiable import draw_differentiable, draw_loss
 from generators.relax.scope import Scope
 from generators.relax.values import Value
+from generators.source import favour
 
 
 def _indices(s: Scope, count: int, below: int) -> tvm_api.Expr:
@@ -66,7 +67,7 @@ _KERNELS: tuple[Callable[[Scope, Value], Value], ...] = (_pooled, _taken, _negat
 
 
 def _start(s: Scope) -> Value:
-    dims = tuple(s.source.integer(2, 4) for _ in range(s.source.pick((2, 2, 3, 4))))
+    dims = tuple(s.source.integer(2, 4) for _ in range(favour(s.source, 2, 3, 4)))
     x = b.parameter(s, dims, "float32" if s.source.flip(KNOBS.shared.float32) else "float64")
     return b.unary(s, x, b.SIMPLE_UNARY[:3] + b.SMOOTH_UNARY[:2])
 

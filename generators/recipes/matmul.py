@@ -14,6 +14,7 @@ from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
 from generators.relax.scope import Scope
 from generators.relax.values import Dim, Value
+from generators.source import favour
 from generators.tvm_api import Expr
 
 
@@ -56,7 +57,7 @@ def _pair(s: Scope, one: list[Dim], two: list[Dim], lead: tuple[Dim, ...], dtype
 def _axes(s: Scope, rank: int) -> tuple[list[int] | None, list[int]]:
     """How a permutation is written, and the permutation: absent, last two swapped, identity, negative, any."""
     swap = [*range(rank - 2), rank - 1, rank - 2]
-    kind = s.source.pick(("absent", "swap", "swap", "identity", "negative", "any"))
+    kind = favour(s.source, "swap", "absent", "identity", "negative", "any")
     if kind == "absent":
         return None, list(reversed(range(rank)))
     order = swap if kind in ("swap", "negative") else list(range(rank))
@@ -176,7 +177,7 @@ def matmul_of_take(s: Scope) -> None:
     low, high = (-2 * table, 2 * table) if mode != "fast" else (0, table - 1)
     if s.source.flip(KNOBS.matmul.take_last_axis):
         w, index = b.operand(s, [k, table], dtype), s.tensor(("int32", "int64"), dims=(n,), low=low, high=high)
-        taken = b.call(s, relax.op.take(w.expr, index.expr, s.source.pick((1, 1, -1)), mode), w.range)
+        taken = b.call(s, relax.op.take(w.expr, index.expr, favour(s.source, 1, -1), mode), w.range)
         out = b.matmul(
             s,
             b.operand(s, [k] if s.source.flip(KNOBS.matmul.vector_rarely) else [*b.batch(s), b.side(s), k], dtype),
@@ -193,7 +194,7 @@ def matmul_of_take(s: Scope) -> None:
 def concat_of_permutes(s: Scope) -> None:
     """concat of two to four permute_dims with the same axes, of which one may be written in another way."""
     dtype = b.float_dtype(s)
-    rank = s.source.pick((1, 2, 2, 3, 3, 4))
+    rank = favour(s.source, 2, 1, 3, 4)
     dims = [b.small(s) for _ in range(rank)]
     written, order = _axes(s, rank) if rank > 1 else (s.source.pick((None, [0])), [0])
     join = s.source.integer(0, rank - 1)
@@ -233,7 +234,7 @@ def matmul_bias_relu(s: Scope) -> None:
     m, k, n = (b.side(s) for _ in range(3))
     x = b.operand(s, [*b.batch(s), m, k], dtype)
     product = b.matmul(s, x, _matrix(s, [k, n], dtype))
-    bias = b.operand(s, s.source.pick(([n], [n], [1, n], [1])), dtype)
+    bias = b.operand(s, favour(s.source, [n], [1, n], [1]), dtype)
     total = b.add(s, product, bias) if s.source.flip(KNOBS.matmul.bias_on_the_right) else b.add(s, bias, product)
     out = b.relu(s, total)
     if s.source.flip(KNOBS.matmul.relu_again):

@@ -22,6 +22,7 @@ from generators.relax.calls_and_ifs import emit_call
 from generators.relax.frames import FunctionFrame, PrivateFunction
 from generators.relax.scope import Drawn, Scope
 from generators.relax.values import Dim, Value, dim_expr
+from generators.source import favour
 from generators.tvm_api import Expr, RelaxFunction, Type, Var
 
 _TIMES = Range(0, 3, True)
@@ -82,7 +83,7 @@ def recursive_private(s: Scope) -> None:
     """Private functions that call themselves, or each other in a ring, called once or twice."""
     dims = s.draw_dims((0, 2), static=True, nonempty=True)
     module = s.frame.module
-    ring = [relax.GlobalVar(module.new_name("turn")) for _ in range(s.source.pick((1, 2, 2, 3)))]
+    ring = [relax.GlobalVar(module.new_name("turn")) for _ in range(favour(s.source, 2, 1, 3))]
     parameters, result = _types(dims)
     for gvar in ring:
         tvm_api.set_type(gvar, tvm_api.FuncType(parameters, result, True))

@@ -16,6 +16,7 @@ from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
 from generators.relax.scope import Scope
 from generators.relax.values import Dim, Value
+from generators.source import favour
 from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
@@ -117,7 +118,7 @@ _REDUCERS: tuple[Callable[..., Expr], ...] = (relax.op.max, relax.op.min)
 
 def sum_of_rows(s: Scope) -> None:
     """A sum (15 % an extreme) over the last axes or the first ones, of computed values; the result is used."""
-    rank = s.source.pick((2, 2, 3))
+    rank = favour(s.source, 2, 3)
     dims: list[Dim] = [_maybe_symbolic(s, 16, KNOBS.schedulable.symbolic_rows) for _ in range(rank - 1)]
     dims.append(_length(s, 33 if rank == 2 else 8))
     x = b.operand(s, dims, b.float_dtype(s))
@@ -157,7 +158,7 @@ def rms_norm_rows(s: Scope) -> None:
         return b.finish(s, b.row(s, "relax.nn.rms_norm"))
     n = s.source.pick((8, 16, 32))
     dims: list[Dim] = [_maybe_symbolic(s, 8), n]
-    dims = dims if s.source.flip(KNOBS.schedulable.rms_norm_rank_two) else [s.source.pick((1, 1, 2)), *dims]
+    dims = dims if s.source.flip(KNOBS.schedulable.rms_norm_rank_two) else [favour(s.source, 1, 2), *dims]
     dtype = s.source.pick(("float32", "float16"))
     x, w = b.operand(s, dims, dtype), b.operand(s, [n], dtype)
     out = b.call(s, relax.op.nn.rms_norm(x.expr, w.expr, [-1], 1e-5), Range(-6, 6) * w.range)

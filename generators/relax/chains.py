@@ -16,7 +16,7 @@ from generators.relax.body import attempt
 from generators.relax.knobs import SPECIAL
 from generators.relax.scope import EVERY, INTEGER, Scope
 from generators.relax.values import AnyValue, Dim, TupleValue, Value, extent
-from generators.source import Echo, weighted
+from generators.source import Echo, favour, weighted
 from generators.unavailable import Unavailable
 
 
@@ -97,7 +97,7 @@ def _start(s: Scope) -> Value:
 
 def _rich_dims(s: Scope) -> list[Dim]:
     """Two to five dims with some elements each; or all alike, where types do not tell one axis from another."""
-    rank = s.source.pick((2, 3, 3, 4, 5))
+    rank = favour(s.source, 3, 2, 4, 5)
     if s.source.flip(s.knobs.chains.alike):
         return [s.source.pick((2, 3, 4))] * rank
     return [s.source.pick((2, 3, 4, 5) if rank < 4 else (2, 3)) for _ in range(rank)]

@@ -20,7 +20,7 @@ from generators.relax.knobs import DEFAULT
 from generators.relax.nested_tuples import draw_nested_output, draw_tuples_of_tuples
 from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, dim_expr, ranges_of
-from generators.source import weighted
+from generators.source import favour, weighted
 from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
@@ -117,7 +117,7 @@ def draw_special(s: Scope) -> None:
     statements cannot take the parameter."""
     if not s.frame.open:
         raise Unavailable("no new parameter here")
-    dtype = s.source.pick(("float32", "float32", "float32", "float16", "float64"))
+    dtype = favour(s.source, "float32", "float16", "float64")
     value = s.frame.add_parameter(s.draw_dims(nonempty=True), dtype, s.draw_range(dtype))
     var, spec = s.frame.parameters[-1]
     s.frame.parameters[-1] = var, replace(spec, meant=True)
@@ -163,7 +163,7 @@ def _symbol_dims(s: Scope) -> list[Expr]:
     dims: list[Expr] = []
     for _ in range(s.source.integer(1, 2)):
         n = s.source.pick(symbols)
-        dims.append(s.source.pick((n, n, n + 1, n * 2 + 1, n * 2, n // 2 + 1)))
+        dims.append(favour(s.source, n, n + 1, n * 2 + 1, n * 2, n // 2 + 1))
     return dims
 
 

@@ -13,6 +13,7 @@ from tvm import relax
 from generators.ranges import TRUTH, Range
 from generators.relax.scope import Drawn, Scope, number_value
 from generators.relax.values import Value
+from generators.source import favour
 from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
@@ -31,7 +32,7 @@ def draw_truths(s: Scope) -> list[Value]:
 
 def _compared(s: Scope) -> Value:
     """A comparison of two scalars, either way round with like odds."""
-    one = _scalar(s, s.source.pick(("float32", "float32", "int32", "int64")), ())
+    one = _scalar(s, favour(s.source, "float32", "int32", "int64"), ())
     if s.source.flip():
         two = _scalar(s, one.dtype, (one,))
     else:

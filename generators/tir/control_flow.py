@@ -14,6 +14,7 @@ from tvm import tirx
 
 from generators import tvm_api
 from generators.ranges import Range
+from generators.source import favour
 from generators.tir.conditions import draw_test
 from generators.tir.expressions import draw_condition, draw_value
 from generators.tir.function_draft import Extent, Unfit, load
@@ -95,7 +96,7 @@ def _for_some(site: Site, var: Term, body: Stmt) -> Stmt:
     begin = draft.source.pick((tirx.GE(var.expr, draft.number(first)), tirx.GT(var.expr, draft.number(first - 1))))
     end = draft.source.pick((tirx.LE(var.expr, draft.number(last)), tirx.LT(var.expr, draft.number(last + 1))))
     draft.features.add("loop_for_some")
-    return tirx.IfThenElse(draft.source.pick((end, end, begin, tirx.And(begin, end))), body, None)
+    return tirx.IfThenElse(favour(draft.source, end, begin, tirx.And(begin, end)), body, None)
 
 
 def _skipping(site: Site) -> Stmt:
@@ -113,9 +114,9 @@ def _draw_header(site: Site) -> Header:
     extent = (
         source.pick(lengths) if lengths and source.flip(site.draft.knobs.loops.counts_dim) else site.draft.draw_extent()
     )
-    start = source.pick((0, 0, 0, 1, -2, 3))
+    start = favour(source, 0, 1, -2, 3)
     stepped = extent.static and Unusual.STEP in site.draft.unusual
-    return Header(extent, start, source.pick((1, 1, 1, 2, 3)) if stepped else 1)
+    return Header(extent, start, favour(source, 1, 2, 3) if stepped else 1)
 
 
 def _jumps(body: Stmt) -> bool:
@@ -262,7 +263,7 @@ def draw_recurrence(site: Site, _inner: Inner) -> Stmt:
     if not along:
         raise Unfit("nothing to go along")
     tensor = source.pick(along)
-    lag = source.pick((1, 1, 2))
+    lag = favour(source, 1, 2)
     turns = source.pick([n for n in (tensor.dims[-1].value - lag, 2, 4, 8) if n <= tensor.dims[-1].value - lag])
     budget(site, turns)
     point = counter(draft, draft.extent(turns))

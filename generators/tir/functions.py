@@ -14,7 +14,7 @@ from tvm import s_tir, tirx
 from generators.arrays import draw_array
 from generators.dtypes import Array, Scalar, is_float, numpy_dtype
 from generators.ranges import Range
-from generators.source import Source, weighted
+from generators.source import Source, favour, weighted
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Symbol, Unfit, input_range
 from generators.tir.knobs import DEFAULT, SCHEDULABLE, SYMBOL_LIMIT, TirKnobs, for_dead
 from generators.tir.nested_blocks import draw_halves, draw_row_block, draw_tiles, draw_whole_update
@@ -134,7 +134,7 @@ def begun(source: Source, knobs: TirKnobs) -> FunctionDraft:
     symbolic = source.flip(knobs.forms.symbolic)
     draft.index_dtype = "int64" if symbolic or source.flip() else "int32"
     if symbolic:
-        for name in ("n", "m")[: source.pick((1, 1, 2))]:
+        for name in ("n", "m")[: favour(source, 1, 2)]:
             value = source.pick((4, 5, 7, 8, 1, 3, 0))
             draft.symbols[name] = Symbol(
                 tirx.Var(name, "int64"), value, parameter=source.flip(draft.knobs.inputs.symbol_parameter)

@@ -17,7 +17,7 @@ from tvm import tirx
 
 from generators.dtypes import Array, numpy_dtype
 from generators.ranges import Range
-from generators.source import Source, weighted
+from generators.source import Source, favour, weighted
 from generators.tir.expressions import Operands, converted, draw_condition, draw_leaf, draw_value
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Symbol, Unfit, load
 from generators.tir.functions import finished
@@ -65,7 +65,7 @@ def draw_integer_func(source: Source, knobs: TirKnobs = INTEGERS) -> PrimProgram
     draft.features.add("integers")
     tables = _draw_tables(draft)
     earlier: list[tuple[int, int]] = []
-    for _ in range(source.pick((1, 1, 2))):
+    for _ in range(favour(source, 1, 2)):
         draft.statements.append(_draw_nest(draft, earlier))
     program = finished(draft, schedulable=False)
     named = {p.name: i for i, p in enumerate(program.parameters)}
@@ -80,7 +80,7 @@ def _draw_tables(draft: FunctionDraft) -> list[DraftTensor]:
     source, tables = draft.source, []
     for name in draft.symbols:
         draft.add_tensor("A", (draft.symbolic(name),), "int32", Range(-8, 8, True), role="input")
-    for _ in range(source.pick((1, 1, 2))):
+    for _ in range(favour(source, 1, 2)):
         dtype = source.pick(("int32", draft.index_dtype, "int8", "int16", "uint8", "uint32"))
         count = weighted(source, draft.knobs.integers.axes.extents)
         low = 0 if dtype.startswith("u") else source.pick(draft.knobs.integers.axes.begins)
@@ -97,7 +97,7 @@ def _draw_nest(draft: FunctionDraft, earlier: list[tuple[int, int]]) -> Stmt:
     """Loops around the stores of some expressions. earlier: begins and extents of nests before, which are shared."""
     source = draft.source
     axes: list[IntegerAxis] = []
-    for _ in range(source.pick((2, 2, 1, 3))):
+    for _ in range(favour(source, 2, 1, 3)):
         room = draft.knobs.max_elements
         for axis in axes:
             room //= max(axis.extent.high, 1)
@@ -140,7 +140,7 @@ def _table_value(draft: FunctionDraft, axes: list[IntegerAxis], table: DraftTens
 def _draw_names(nest: Nest) -> None:
     """Values for many expressions, named or repeated; and facts about a variable."""
     draft, source = nest.draft, nest.draft.source
-    for _ in range(source.pick((0, 1, 1, 2))):
+    for _ in range(favour(source, 1, 0, 2)):
         dtype = weighted(source, draft.knobs.integers.stores.dtypes)
         value = _number(replace(nest.operands, lets=False), dtype) if dtype != "bool" else _condition(nest.operands)
         if source.flip(draft.knobs.integers.stores.named) and not nest.guards:

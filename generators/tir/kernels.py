@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from tvm import tirx
 
-from generators.source import Source, weighted
+from generators.source import Source, favour, weighted
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit
 from generators.tir.functions import begun, finished
 from generators.tir.knobs import DEFAULT, TirKnobs
@@ -97,7 +97,7 @@ def _several(kernel: Launch) -> Stmt:
     dims, draft = kernel.tensor.dims, kernel.draft
     if not dims:
         raise Unfit("one element")
-    threads, count = weighted(kernel.source, draft.knobs.kernels.few_threads), kernel.source.pick((2, 2, 3, 4))
+    threads, count = weighted(kernel.source, draft.knobs.kernels.few_threads), favour(kernel.source, 2, 3, 4)
     total = kernel.times(dims)
     block = kernel.axis("blockIdx.x", kernel.blocks(total, threads * count))
     thread = kernel.axis("threadIdx.x", draft.number(threads))
@@ -108,7 +108,7 @@ def _several(kernel: Launch) -> Stmt:
     indices = unravelled(index, [dim.expr for dim in dims])
     body = kernel.element(kernel.inside(indices, [block, thread]), indices)
     draft.features.add("several_for_a_thread")
-    kind = kernel.source.pick((SERIAL, SERIAL, tirx.ForKind.UNROLLED))
+    kind = favour(kernel.source, SERIAL, tirx.ForKind.UNROLLED)
     body = kernel.where(index, total, threads * count, body)
     return kernel.bound([block, thread], tirx.For(step, draft.number(0), draft.number(count), kind, body))
 
@@ -163,7 +163,7 @@ def _together(kernel: Launch) -> Stmt:
     if not dims or not dims[-1].static or dims[-1].value > draft.knobs.kernels.longest_row:
         raise Unfit("no row of a block")
     length = dims[-1].value
-    threads = source.pick((length, length, next(2**n for n in range(8) if 2**n >= length), length + 1))
+    threads = favour(source, length, next(2**n for n in range(8) if 2**n >= length), length + 1)
     block = kernel.axis("blockIdx.x", kernel.times(dims[:-1]))
     thread = kernel.axis("threadIdx.x", draft.number(threads))
     indices = [*unravelled(block[0], [dim.expr for dim in dims[:-1]]), thread[0]]

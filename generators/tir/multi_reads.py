@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tvm import tirx
 
 from generators.dtypes import is_float
-from generators.source import weighted
+from generators.source import favour, weighted
 from generators.tir.expressions import Operands, converted
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, load
 from generators.tir.terms import BY_NAME, Term, apply, truth
@@ -50,7 +50,7 @@ def draw_multi_read(draft: FunctionDraft, tensor: DraftTensor) -> MultiRead | No
     reads = [first]
     if draft.source.flip(draft.knobs.multi_reads.paired):
         reads += _paired(draft, tensor, axes, first)
-    wanted = max(draft.source.pick((2, 2, 3)), len(reads))
+    wanted = max(favour(draft.source, 2, 3), len(reads))
     for _ in range(draft.knobs.multi_reads.tries):
         moved = _moved(draft, tensor, axes, first)
         if len(reads) < wanted and moved not in reads:
@@ -64,7 +64,7 @@ def draw_multi_read(draft: FunctionDraft, tensor: DraftTensor) -> MultiRead | No
 def _shorter(draft: FunctionDraft, dim: Extent) -> Extent:
     if not dim.static or dim.value < 2 or not draft.source.flip(draft.knobs.multi_reads.shorter):
         return dim
-    return draft.extent(max(dim.value - draft.source.pick((1, 1, 2)), 1))
+    return draft.extent(max(dim.value - favour(draft.source, 1, 2), 1))
 
 
 def _room(dim: Extent, axis: Extent) -> int:
@@ -98,7 +98,7 @@ def _moved(
             draft.features.add("read_transposed")
             return (*first[:one], _Index(one + 1), _Index(one), *first[one + 2 :])
     moved = list(first)
-    for _ in range(draft.source.pick((1, 1, 2))):
+    for _ in range(favour(draft.source, 1, 2)):
         number = draft.source.pick([n for n, dim in enumerate(dims) if not dim.static or dim.value > 1])
         moved[number] = _other_index(draft, dims[number], axes, number)
     return tuple(moved)

@@ -17,7 +17,7 @@ from tvm import tirx
 
 from generators.dtypes import is_float
 from generators.ranges import TRUTH, Range
-from generators.source import weighted
+from generators.source import favour, weighted
 from generators.tir.conditions import draw_test
 from generators.tir.control_flow import (
     draw_assertion,
@@ -213,7 +213,7 @@ def _kinds(site: Site) -> Iterator[_Kind]:
 
 def draw_sequence(site: Site) -> Stmt:
     """One to three statements; later ones see the names that earlier ones bind."""
-    count = site.draft.source.pick((1, 2, 2, 3)) if site.draft.drawn < site.draft.knobs.all_statements else 1
+    count = favour(site.draft.source, 2, 1, 3) if site.draft.drawn < site.draft.knobs.all_statements else 1
     statements = [draw_one(site) for _ in range(count)]
     return sequence(*statements)
 

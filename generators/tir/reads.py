@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tvm import tirx
 
 from generators.ranges import Range
-from generators.source import weighted
+from generators.source import favour, weighted
 from generators.tir.expressions import Operands, draw_value
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit, load
 from generators.tir.swarm import Unusual
@@ -119,7 +119,7 @@ def _guarded(draft: FunctionDraft, dim: Extent, at: Sequence[Point], guards: lis
     """A neighbour, under a test that there is one."""
     point = draft.source.pick(at)
     offset = draft.source.pick((-1, 1, 2, -2, 0))
-    scale = draft.source.pick((1, 1, 1, 2))
+    scale = favour(draft.source, 1, 2)
     index = point.term.expr if scale == 1 else tirx.Mul(point.term.expr, draft.number(scale))
     index = tirx.Add(index, draft.number(offset)) if offset else index
     if point.term.range.low * scale + offset < 0:

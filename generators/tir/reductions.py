@@ -8,6 +8,7 @@ from tvm import tirx
 
 from generators.dtypes import is_float
 from generators.ranges import Range
+from generators.source import favour
 from generators.tir.block_loops import REDUCE, SPATIAL, BlockAxis, BlockBody, draw_nest
 from generators.tir.expressions import Operands, converted, draw_value
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit, load, room
@@ -54,7 +55,7 @@ def draw_reduction(draft: FunctionDraft) -> None:
     if draft.source.flip(draft.knobs.reductions.unit_reduction):
         over = {len(dims)}
         dims.append(draft.extent(1))
-    kind = draft.source.pick(("sum", "sum", "max", "min", "product"))
+    kind = favour(draft.source, "sum", "max", "min", "product")
     if any(dims[i].low < 1 for i in over):
         raise Unfit("nothing is written where an axis that is reduced is empty, not even the init")
     _reduce(draft, kind, dims, over, tensor, several)
@@ -144,7 +145,7 @@ def draw_window(draft: FunctionDraft) -> None:
     axis = max(range(len(tensor.dims)), key=lambda i: tensor.dims[i].value)
     length = tensor.dims[axis].value
     size = draft.source.integer(2, min(3, length))
-    stride = draft.source.pick((1, 1, 2))
+    stride = favour(draft.source, 1, 2)
     windows = draft.extent((length - size) // stride + 1)
     dims = [*tensor.dims[:axis], windows, *tensor.dims[axis + 1 :]]
     kind = draft.source.pick(("sum", "max", "min"))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from tvm import tirx
 
 from generators import tvm_api
+from generators.source import favour
 from generators.tir.expressions import Operands, draw_value
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit, load
 from generators.tir.reads import Point, can_read, index_within, read
@@ -150,7 +151,7 @@ class Site:
             return self.draft.number(source.integer(0, last))
         term = source.pick(inside)
         low, high = int(term.range.low), int(term.range.high)
-        scale = next((n for n in (source.pick((1, 1, 2, 3, 4)), 1) if (high - low) * n <= last), 1)
+        scale = next((n for n in (favour(source, 1, 2, 3, 4), 1) if (high - low) * n <= last), 1)
         shift = source.integer(-low * scale, last - high * scale)
         index = tirx.Mul(term.expr, self.draft.number(scale)) if scale != 1 else term.expr
         return tirx.Add(index, self.draft.number(shift)) if shift else index

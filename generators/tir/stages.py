@@ -12,6 +12,7 @@ from tvm import tirx
 
 from generators.dtypes import is_float
 from generators.ranges import Range
+from generators.source import favour
 from generators.tir.block_loops import OPAQUE, SPATIAL, BlockAxis, BlockBody, draw_nest, product_range
 from generators.tir.expressions import Operands, converted, draw_value
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit, load
@@ -193,10 +194,10 @@ def draw_padding(draft: FunctionDraft) -> None:
     """A tensor with constants around it, for decompose_padding."""
     options = [t for t in recent(draft) if t.dims and t.dtype != "bool" and t.elements <= 256]
     tensor = pick_recent(draft, options)
-    before = [draft.source.pick((0, 1, 1, 2)) for _ in tensor.dims]
+    before = [favour(draft.source, 1, 0, 2) for _ in tensor.dims]
     after = [draft.source.pick((0, 1, 2)) for _ in tensor.dims]
     dims = [_grown(draft, d, a + b) for d, a, b in zip(tensor.dims, before, after, strict=True)]
-    fill = constant(draft.source.pick((0, 0, 1)), tensor.dtype)
+    fill = constant(favour(draft.source, 0, 1), tensor.dtype)
 
     def value(terms: list[Term]) -> Term:
         inside: Expr | None = None

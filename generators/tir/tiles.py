@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tvm import tirx
 
+from generators.source import favour
 from generators.tir.function_draft import DraftTensor, FunctionDraft, load
 from generators.tir.launch import SERIAL, Launch, made_of
 from generators.tir.reads import counter
@@ -34,7 +35,7 @@ def _broadcast(kernel: Launch, inner: Site, indices: list[Expr], length: int, th
     cell = kernel.shared(1, _number(draft))
     zero = draft.number(0)
     made = store(cell, inner.value(cell.dtype), [zero])
-    one = tirx.EQ(at, draft.number(kernel.source.pick((0, 0, length - 1))))
+    one = tirx.EQ(at, draft.number(favour(kernel.source, 0, length - 1)))
     used = kernel.element(inner, indices, load(cell, [zero]))
     return [
         tirx.AllocBuffer(cell.buffer),
@@ -74,7 +75,7 @@ def _gone_through(kernel: Launch, inner: Site, indices: list[Expr], length: int,
     loop = counter(draft, draft.extent(length))
     turn = loop.term.expr
     around = tirx.FloorMod(tirx.Add(at, turn), total)
-    got = load(tile, [kernel.source.pick((turn, turn, tirx.Sub(draft.number(length - 1), turn), around))])
+    got = load(tile, [favour(kernel.source, turn, tirx.Sub(draft.number(length - 1), turn), around)])
     deeper = inner.inside(loop, turns=loop.extent.high)
     used = _combined(kernel, deeper, kernel.tensor, indices, got)
     inside = kernel.source.flip()
@@ -130,7 +131,7 @@ def _of_another(kernel: Launch, at: Expr, length: int) -> Expr:
         tirx.Add(at, draft.number(kernel.source.integer(1, max(length - 1, 1)))), draft.number(length)
     )
     half = tirx.FloorDiv(at, draft.number(2))
-    return kernel.source.pick((around, around, tirx.Sub(last, at), half, draft.number(0), last))
+    return favour(kernel.source, around, tirx.Sub(last, at), half, draft.number(0), last)
 
 
 Maker = Callable[[Launch, Site, list[Expr], int, int], list[Stmt]]

@@ -77,7 +77,7 @@ def constants(tree: ast.Module) -> dict[str, list[float]]:
 
 def offences(tree: ast.Module, passed: dict[str, set[str]]) -> Iterator[str]:
     """Ratios written out: at a `flip`, beside a random number, in a name that one of these takes, in weights that a
-    list gives, or handed to a parameter of `passed`."""
+    list gives, in an option that stands twice, or handed to a parameter of `passed`."""
     for share in shares(tree):
         yield from (f"flip({value})" for value in literals(share))
     known = constants(tree)
@@ -92,6 +92,9 @@ def offences(tree: ast.Module, passed: dict[str, set[str]]) -> Iterator[str]:
                 | ast.AnnAssign(target=ast.Name(id=name), value=value)
             ) if name in taken:
                 yield from (f"{name} = {number}" for number in literals(value))
+            case ast.Call(func=ast.Attribute(attr="pick"), args=[ast.Tuple(elts=options)]):
+                said = [ast.unparse(option) for option in options]
+                yield from (f"pick(({', '.join(said)}))" for _ in options[:1] if len({*said}) < len(said))
             case ast.Call(func=ast.Name(id="weighted"), args=[_, ast.Tuple() as pairs]) if not names(iter([pairs])):
                 yield f"weighted({ast.unparse(pairs)})"
             case ast.Call(func=ast.Name(id="weighted"), args=[_, ast.ListComp(elt=ast.Tuple(elts=[_, weight]))]):
@@ -141,6 +144,8 @@ def test_no_ratio_stands_outside_of_the_knobs(folder: str) -> None:
         "weighted(s.source, ((2, 8), (1, 4)))",
         "weighted(s.source, [(row, 3 if row.plants else 1) for row in rows])",
         "W = 3\nweighted(s.source, [(row, W if row.plants else 1) for row in rows])",
+        "source.pick((1, 1, 2))",
+        's.source.pick(("float32", "int32", "float32"))',
         "random.random() < 0.5",
         "SHARE = 0.3\nchosen = random.random(shape) < SHARE",
         "share = 0.3\nchosen = share > random.random()",
@@ -155,6 +160,8 @@ def test_a_ratio_written_out_is_found(text: str) -> None:
     "text",
     (
         "s.source.flip()",
+        "favour(s.source, 1, 2)",
+        "source.pick((1, 2, 3))",
         "s.flip(KNOBS.rare / 2)",
         "x = 0.5\ns.flip(KNOBS.rare)",
         "random.random(shape) < KNOBS.rare",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tvm import tirx
 
-from generators.source import Source
+from generators.source import Source, favour
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, load
 from generators.tir.prim_program import PrimProgram
 from generators.tir.recipes.plain_knobs import KNOBS
@@ -52,7 +52,7 @@ def _padded(site: Site) -> _Padded:
     dims = tuple(draft.extent(draft.source.integer(2, 8)) for _ in range(draft.source.integer(1, 2)))
     tensor = new_unfilled(site, dims, draft.source.pick(NUMBERS), role="alloc")
     axis = draft.source.integer(0, len(dims) - 1)
-    pad = constant(draft.source.pick((0, 0, 1, 5)), tensor.dtype)
+    pad = constant(favour(draft.source, 0, 1, 5), tensor.dtype)
     return _Padded(tensor, axis, draft.source.integer(1, dims[axis].value - 1), pad)
 
 

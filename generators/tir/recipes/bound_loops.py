@@ -11,7 +11,7 @@ import tvm
 from tvm import s_tir, tirx
 
 from generators.ranges import Range
-from generators.source import Source
+from generators.source import Source, favour
 from generators.tir.block_loops import BlockBody
 from generators.tir.expressions import Operands
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit
@@ -40,7 +40,7 @@ def kernel_draft(source: Source, dtype: str, knobs: TirKnobs = KNOBS) -> Functio
     """A function of kernels without inputs yet."""
     draft = FunctionDraft(source, knobs)
     draft.dtype = dtype
-    draft.index_dtype = source.pick(("int32", "int32", "int64"))
+    draft.index_dtype = favour(source, "int32", "int64")
     return draft
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from tvm import s_tir, tirx
 
 from generators.ranges import Range
-from generators.source import Source, weighted
+from generators.source import Source, favour, weighted
 from generators.tir.block_loops import BlockBody
 from generators.tir.function_draft import DraftTensor, FunctionDraft, load
 from generators.tir.prim_program import PrimProgram
@@ -236,7 +236,7 @@ def _warps(draft: FunctionDraft) -> _Warps:
 
 def draw_fragment_copies(source: Source) -> PrimProgram:
     """A matrix product whose copies to and from fragments are plain loops, for LowerAutoCopy to lower."""
-    total = source.pick(("float32", "float32", "float16"))
+    total = favour(source, "float32", "float16")
     draft = kernel_draft(source, "float16")
     draft.index_dtype = "int32"
     tiles = _Tiles(*(weighted(source, sides) for sides in (KNOBS.side, KNOBS.side, KNOBS.inner)))
@@ -326,7 +326,7 @@ def _result(draft: FunctionDraft, warps: _Warps, c: DraftTensor, owned: list[Dra
 
 def draw_mma_copies(source: Source) -> PrimProgram:
     """Accumulators of m16n8k8 that each thread fills its part of, copied to global memory as a whole."""
-    draft = kernel_draft(source, source.pick(("float32", "float32", "float16")))
+    draft = kernel_draft(source, favour(source, "float32", "float16"))
     draft.index_dtype = "int32"
     rows, columns = weighted(source, KNOBS.side) * 16, source.pick((8, 16, 24))
     lanes = axis(draft, _LANES, "threadIdx.x")

@@ -13,7 +13,7 @@ from tvm import tirx
 
 from generators.dtypes import is_float
 from generators.ranges import Range
-from generators.source import Source, weighted
+from generators.source import Source, favour, weighted
 from generators.tir.expressions import Operands
 from generators.tir.function_draft import DraftTensor, Extent, load
 from generators.tir.opaque import held_range
@@ -36,7 +36,7 @@ def _pipelined(source: Source) -> PrimProgram:
     """Tiles that threads fill for each other, one iteration or more ahead; copies of them may be asynchronous."""
     kernel = tiled(source)
     draft = kernel.draft
-    stage = source.pick((1, 1, 2, 3))
+    stage = favour(source, 1, 2, 3)
     turns = loop_of(draft, draft.extent(stage + source.integer(1, 4)))
     loops = [kernel.blocks, turns, kernel.threads]
     tiles, steps = list[DraftTensor](), list[Stmt]()

@@ -13,7 +13,7 @@ from tvm import tirx
 
 from generators.dtypes import FLOAT8
 from generators.ranges import Range
-from generators.source import Source, weighted
+from generators.source import Source, favour, weighted
 from generators.tir.block_loops import SPATIAL, BlockAxis, BlockBody, draw_nest
 from generators.tir.expressions import Operands
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, load
@@ -63,7 +63,7 @@ def _drawn(source: Source, narrow: str, knobs: TirKnobs) -> PrimProgram:
     draft = FunctionDraft(source, knobs)
     draft.dtype = narrow
     draft.index_dtype = source.pick(("int32", "int64"))
-    shape = tuple(draft.draw_extent(empty=False) for _ in range(source.pick((1, 1, 2))))
+    shape = tuple(draft.draw_extent(empty=False) for _ in range(favour(source, 1, 2)))
     for number in range(source.integer(1, 2)):
         dtype = narrow if number == 0 else _dtype(draft)
         draft.add_tensor("A", shape, dtype, _values(draft, dtype), role="input")

@@ -8,7 +8,7 @@ from typing import Any
 
 from tvm import tirx
 
-from generators.source import Source
+from generators.source import Source, favour
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, load
 from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point
@@ -100,7 +100,7 @@ def _other(site: Site, tensor: DraftTensor) -> Stmt | None:
 
 def _borders(site: Site) -> Stmt:
     draft = site.draft
-    dims = [_length(draft), draft.extent(draft.source.integer(2, 6))][: draft.source.pick((1, 2, 2))]
+    dims = [_length(draft), draft.extent(draft.source.integer(2, 6))][: favour(draft.source, 2, 1)]
     if draft.source.flip():
         dims.reverse()
     tensor = new_filled(site, tuple(dims))

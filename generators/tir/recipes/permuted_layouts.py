@@ -14,7 +14,7 @@ from typing import Any
 from tvm import tirx
 
 from generators.ranges import Range
-from generators.source import Source, weighted
+from generators.source import Source, favour, weighted
 from generators.tir.block_loops import BlockBody
 from generators.tir.function_draft import DraftTensor, FunctionDraft, load
 from generators.tir.launch import unravelled
@@ -139,7 +139,7 @@ def _annotations(draft: FunctionDraft) -> dict[str, Any]:
     if source.flip(KNOBS.unmarked):
         return source.pick(({}, {"permuted_layout": 0}, {"permuted_layout": ""}))
     draft.features.add("permuted_layout")
-    return {"permuted_layout": source.pick((1, 1, True, "g2s_A"))}
+    return {"permuted_layout": favour(source, 1, True, "g2s_A")}
 
 
 def _walk(kernel: _Kernel, *, wide: bool, turned: bool) -> _Walk:

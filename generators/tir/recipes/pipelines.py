@@ -15,7 +15,7 @@ from typing import Any
 
 from tvm import tirx
 
-from generators.source import Source, weighted
+from generators.source import Source, favour, weighted
 from generators.tir.block_loops import OPAQUE, SPATIAL, VECTOR
 from generators.tir.expressions import Operands
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, load
@@ -38,7 +38,7 @@ end."""
 
 
 @dataclass(slots=True)
-class Step:
+class PipelineStep:
     """A statement of the pipeline: the buffers of the loop that it reads, and its place.
 
     parts: how many statements the pass takes it for.
@@ -62,7 +62,7 @@ class Pipeline:
     buffers: list[DraftTensor] = field(default_factory=list)
     makers: list[int] = field(default_factory=list)
     """For each buffer the number of the step that makes it."""
-    steps: list[Step] = field(default_factory=list)
+    steps: list[PipelineStep] = field(default_factory=list)
 
     @property
     def source(self) -> Source:
@@ -132,7 +132,7 @@ def _add(
     if makes:
         pipeline.buffers.append(pipeline.draft.tensors[-1])
         pipeline.makers.append(len(pipeline.steps))
-    pipeline.steps.append(Step(statement, reads, parts))
+    pipeline.steps.append(PipelineStep(statement, reads, parts))
 
 
 def _tensor(pipeline: Pipeline, dims: tuple[Extent, ...], role: str) -> DraftTensor:
@@ -213,7 +213,7 @@ def _nested(pipeline: Pipeline, reads: Sequence[DraftTensor]) -> Stmt:
     body = sequence(*(block_at(draft, draft.new_name("in"), loops, make) for make in (first, second)))
     order = source.pick(([0, 1], [1, 0]))
     draft.features.add("nested_pipeline")
-    return inner.around(draft, body, {STAGE: [0, source.pick((1, 1, 2))], ORDER: order})
+    return inner.around(draft, body, {STAGE: [0, favour(source, 1, 2)], ORDER: order})
 
 
 def pipelined(pipeline: Pipeline) -> Stmt:
@@ -266,7 +266,7 @@ def _ready(pipeline: Pipeline, number: int, left: list[int]) -> bool:
     return not any(m in left and steps[m].stage == steps[number].stage for m in _needed(pipeline, steps[number]))
 
 
-def _needed(pipeline: Pipeline, step: Step) -> list[int]:
+def _needed(pipeline: Pipeline, step: PipelineStep) -> list[int]:
     """The numbers of the steps that make what it reads."""
     makers = zip(pipeline.buffers, pipeline.makers, strict=True)
     return [maker for buffer, maker in makers if any(buffer is read for read in step.reads)]

@@ -38,6 +38,7 @@ class HeaderKnobs:
     """Loops that begin anywhere, step by any number, or are left early."""
 
     lengths: tuple[int, int] = (2, 8)
+    """Iterations of the loop: enough that one left early leaves some."""
     starts_and_steps: tuple[tuple[int, int], ...] = ((1, 1), (-2, 1), (3, 1), (0, 2), (0, 3), (1, 2), (-3, 3))
     """Starts below, at and above 0, steps that divide a length and others; never 0 by 1."""
     nested: float = 0.4
@@ -53,6 +54,7 @@ class VectorLoopKnobs:
     """Vectorized loops."""
 
     lanes: tuple[int, ...] = (4, 2, 8)
+    """Of one vector, as CPUs have them."""
     rows: tuple[int, int] = (1, 4)
     """Iterations of the loop around: one vector, or some."""
     likely: float = 0.4
@@ -82,6 +84,7 @@ class PointerKnobs:
     """Memory that is seen in several ways."""
 
     lanes: tuple[int, ...] = (4, 2, 8)
+    """Of one vector, as CPUs have them."""
     chunks: tuple[int, int] = (2, 4)
     """Vectors in a buffer."""
     scalar: float = 0.2

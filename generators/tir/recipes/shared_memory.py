@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tvm import tirx
 
-from generators.source import Source, weighted
+from generators.source import Source, favour, weighted
 from generators.tir.expressions import Operands
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, load
 from generators.tir.functions import finished
@@ -95,7 +95,7 @@ def of_another(kernel: TiledKernel, count: int) -> Expr:
     around = tirx.FloorMod(
         tirx.Add(kernel.thread, draft.number(kernel.source.integer(1, max(count - 1, 1)))), draft.number(count)
     )
-    return kernel.source.pick((around, around, tirx.Sub(last, kernel.thread)))
+    return favour(kernel.source, around, tirx.Sub(last, kernel.thread))
 
 
 def shown(kernel: TiledKernel, *leaves: Term) -> Stmt:
@@ -169,7 +169,7 @@ def _rounds(source: Source) -> PrimProgram:
     kernel = tiled(source)
     draft = kernel.draft
     turns = loop_of(draft, draft.extent(source.integer(2, 5)))
-    tile = shared(draft, kernel.length, source.pick(("shared", "shared", "shared.dyn")))
+    tile = shared(draft, kernel.length, favour(source, "shared", "shared.dyn"))
     kernel.inputs.append(add_input(draft, (turns.point.extent, kernel.threads.point.extent)))
     made = store(tile, value(kernel, tile.dtype, [turns.point]), [kernel.thread])
     marked = tirx.AttrStmt(tile.buffer.data, "double_buffer_scope", draft.number(1), made)
@@ -188,7 +188,7 @@ def _copied(source: Source) -> PrimProgram:
     """Tiles that asynchronous copies fill, in groups that are waited for one after the other."""
     kernel = tiled(source)
     draft = kernel.draft
-    count, scope = source.integer(1, 3), source.pick(("shared", "shared", "shared.dyn"))
+    count, scope = source.integer(1, 3), favour(source, "shared", "shared.dyn")
     tiles, begun = [], []
     for _ in range(count):
         tile, copy = _copy(kernel, scope)

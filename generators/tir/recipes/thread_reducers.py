@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from tvm import tirx
 
 from generators.ranges import Range
+from generators.source import favour
 from generators.tir.block_loops import BlockBody
 from generators.tir.function_draft import DraftTensor, FunctionDraft, load
 from generators.tir.terms import Term, bounded, cast, constant
@@ -71,7 +72,7 @@ def draw_reducer(draft: FunctionDraft, results: Results, at: Term, element: Term
         if draft.source.flip(KNOBS.two_sums) or element.dtype in ("float16", "bfloat16"):
             return _two_sums(draft, results, element, length)
         return _extreme(draft, results, at, element, length)
-    kind = draft.source.pick(("sum", "sum", "max", "min", "product"))
+    kind = favour(draft.source, "sum", "max", "min", "product")
     draft.features.add(f"thread_{kind}")
     if kind == "product":
         element = bounded(element, Range(-1, 1, True))

@@ -15,7 +15,7 @@ import tvm
 from tvm import tirx
 
 from generators.ranges import Range
-from generators.source import Source, weighted
+from generators.source import Source, favour, weighted
 from generators.tir.block_loops import REDUCE, SPATIAL, BlockBody, conjunction
 from generators.tir.function_draft import DraftTensor, FunctionDraft, load
 from generators.tir.prim_program import PrimProgram
@@ -124,7 +124,7 @@ def draw_bfloat16_reduction(source: Source) -> PrimProgram:
 
 def _drawn(source: Source, dtype: str) -> PrimProgram:
     draft = kernel_draft(source, dtype)
-    for _ in range(source.pick((1, 1, 2))):
+    for _ in range(favour(source, 1, 2)):
         draft.statements.append(_kernel(draft))
     return kernel_program(draft)
 
@@ -164,7 +164,7 @@ def _rows(draft: FunctionDraft) -> _Rows:
     if len(across) > 1 or not source.flip(KNOBS.rows_in_threads):
         block = axis(draft, count, "blockIdx.x")
         return _Rows([block], block.var, count, [], across)
-    side = source.pick((2, 2, 4, 3))
+    side = favour(source, 2, 4, 3)
     loops = [axis(draft, -(-count // side), "blockIdx.x"), axis(draft, side, "threadIdx.y")]
     row = row_major(draft, loops)
     draft.features.add("rows_in_threads")

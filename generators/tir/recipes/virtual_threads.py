@@ -12,7 +12,7 @@ from typing import Any
 
 from tvm import tirx
 
-from generators.source import Source, weighted
+from generators.source import Source, favour, weighted
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, load
 from generators.tir.functions import finished
 from generators.tir.opaque import draw_one, held_range
@@ -61,7 +61,7 @@ def _virtual(draft: FunctionDraft, outer: Sequence[Loop]) -> Stmt:
     site = Site(draft, list(inputs)).inside(*(loop.point for loop in every))
     statements: list[Stmt] = []
     for _ in range(source.integer(*VIRTUAL.buffers)):
-        buffer = _own(draft, source.pick(((width,), (width,), (draft.extent(2), width), (draft.extent(1),))))
+        buffer = _own(draft, favour(source, (width,), (draft.extent(2), width), (draft.extent(1),)))
         around = [inputs[1]] if source.flip(VIRTUAL.untouched) else list(site.tensors)
         statements += [tirx.AllocBuffer(buffer.buffer), _filled(site, buffer, around)]
         site.tensors.append(buffer)

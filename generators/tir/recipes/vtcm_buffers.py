@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from tvm import tirx
 
-from generators.source import Source, weighted
+from generators.source import Source, favour, weighted
 from generators.tir.block_loops import SPATIAL, BlockAxis, BlockBody, draw_nest
 from generators.tir.expressions import Operands
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, input_range, load
@@ -42,7 +42,7 @@ def draw_vtcm(source: Source) -> PrimProgram:
     draft = FunctionDraft(source, _TIR)
     draft.dtype = weighted(source, draft.knobs.dtypes)
     draft.index_dtype = source.pick(("int32", "int64"))
-    dims = tuple(draft.draw_extent(empty=False) for _ in range(source.pick((1, 2, 2, 3))))
+    dims = tuple(draft.draw_extent(empty=False) for _ in range(favour(source, 2, 1, 3)))
     while any(dim.value > 8 for dim in dims) and len(dims) > 2:
         dims = dims[1:]
     tensor = draft.add_tensor("A", dims, draft.dtype, input_range(draft, draft.dtype), role="input")

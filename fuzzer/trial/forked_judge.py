@@ -25,7 +25,7 @@ class CandidateAnswer:
 
 
 @dataclass(slots=True)
-class Apart:
+class ForkedJudge:
     """Begins to judge candidates. whole: the judging, with all that must hold, by `rejudge`. told: what is done with
     the answer, in this process; alone: judges in this process, where a copy has ended."""
 
@@ -39,21 +39,21 @@ class Apart:
     def at_once(self) -> int:
         return self.watch.jobs
 
-    def __call__(self, candidate: Candidate) -> JudgedApart:
-        return JudgedApart(self, candidate, begun(lambda: self._judged(candidate)))
+    def __call__(self, candidate: Candidate) -> ForkedAnswer:
+        return ForkedAnswer(self, candidate, begun(lambda: self._judged(candidate)))
 
     def _judged(self, candidate: Candidate) -> CandidateAnswer:
         notes = _Notes(self.watch)
-        self.rejudge.go_apart(notes)
+        self.rejudge.watched_by(notes)
         interesting = self.whole(candidate)
         return CandidateAnswer(self.rejudge.last if interesting else None, tuple(notes.noted))
 
 
 @dataclass(slots=True)
-class JudgedApart:
+class ForkedAnswer:
     """An answer of a copy of this process."""
 
-    apart: Apart
+    judge: ForkedJudge
     candidate: Candidate
     pending: Pending[CandidateAnswer]
 
@@ -61,8 +61,8 @@ class JudgedApart:
         try:
             said = self.pending.result(PATIENCE_S)
         except ChildRaised:
-            return self.apart.alone(self.candidate)
-        return self.apart.alone(self.candidate) if isinstance(said, Ended) else self.apart.told(self.candidate, said)
+            return self.judge.alone(self.candidate)
+        return self.judge.alone(self.candidate) if isinstance(said, Ended) else self.judge.told(self.candidate, said)
 
     def drop(self) -> None:
         self.pending.drop()
