@@ -59,7 +59,7 @@ def small(s: Scope, high: int = 4) -> int:
 
 
 def batch(s: Scope) -> tuple[Dim, ...]:
-    """No batch dims in four of seven cases, else one or two."""
+    """No batch dims in half of the cases, else one or two."""
     count = favour(s.source, 0, 1, 2)
     return tuple(s.source.integer(1, 3) for _ in range(count))
 

@@ -124,6 +124,8 @@ def _viewed(s: Scope, x: Value, dims: tuple[int, ...], offset: int | None = None
     seen = b.call(s, call, x.range, exported=False if offset else None)
     if not offset and not s.source.flip(KNOBS.kernels.offset_ensured):
         return seen
+    if offset and seen in s.values:
+        s.values.remove(seen)
     return b.call(s, relax.op.memory.ensure_zero_offset(seen.expr), x.range)
 
 

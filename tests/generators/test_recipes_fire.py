@@ -112,12 +112,15 @@ BUILT = ("kernels_in_a_row", "memory_views", "call_tir_scalars", "recursive_priv
 @pytest.mark.deep
 @pytest.mark.parametrize("recipe", [*BUILT, "kernels_of_symbols", "recursive_local", "literal_operands"])
 def test_llvm_gives_the_numbers_of_the_reference(recipe: str) -> None:
+    """Of the first programs, until four are built: TVM dies on some, such as a closure's result given to a function."""
     judged = 0
-    for index in range(4):
+    for index in range(16):
         program = draw_program(SeededSource(31, index), patterns=[RECIPES[recipe]])
         numbers = Numbers(program.module, program.calls)
         built = build(program.module, Phase.HIGH, Workbench(SeededSource(0), MeaningState(numbers)), 0)
         if isinstance(built, Built):
             assert not isinstance(numbers.judge_run(built.run), Wrong)
             judged += 1
+        if judged == 4:
+            return
     assert judged

@@ -42,11 +42,19 @@ _CALLED = {
 _COMPARE = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
 
 
+def _alike(state: DecodeState, op: str, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    """Operands of one operator. Raises Trap("type") for a float beside what is none: a constructor of TVM refuses that,
+    but not a pass that puts a buffer of another dtype in the place of one."""
+    if (a.dtype.kind == "f") != (b.dtype.kind == "f"):
+        raise Trap("type", f"{state.name}: {op} of {a.dtype.name} and {b.dtype.name}")
+    return a, b
+
+
 def _binary(op: str) -> ExpressionRule:
     """The rule of a binary operator."""
 
     def rule(state: DecodeState, node: tvm_api.Expr) -> Expr:
-        a, b = expression(state, node.a), expression(state, node.b)
+        a, b = _alike(state, op, expression(state, node.a), expression(state, node.b))
         return fold(op, a, b, a.dtype)
 
     return rule
@@ -66,7 +74,7 @@ def _comparison(op: str) -> ExpressionRule:
     """The rule of a comparison."""
 
     def rule(state: DecodeState, node: tvm_api.Expr) -> Expr:
-        return fold_comparison(op, expression(state, node.a), expression(state, node.b))
+        return fold_comparison(op, *_alike(state, op, expression(state, node.a), expression(state, node.b)))
 
     return rule
 
