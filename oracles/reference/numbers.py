@@ -20,6 +20,7 @@ from oracles.reference.calling import Calling, LeftOut, Run, direct
 from oracles.reference.compare import Agreement, Difference, same_bits
 from oracles.reference.engine import interpreted
 from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.folded import NarrowContents, narrow_contents
 from oracles.reference.outcome import NoMeaning, Outcome, Unsure, Wrong, no_difference, undecided, without_result
 from oracles.reference.recorded_run import RecordedRun
 from oracles.reference.starting_run import IN_FLOAT64, SAMPLED, CallResult, StartingRun
@@ -63,11 +64,12 @@ class _LastRun:
 @dataclass(frozen=True, slots=True)
 class _Sharply:
     """How to judge results that worst-case bounds do not decide. exactly: the same functions with operators in float64.
-    widely: with PrimFuncs of 16-bit floats in float64 as well. same_as_before: whether the results are those of the
+    widely: with PrimFuncs of 16-bit floats in float64 as well, None where a pass may have computed in 16 bits.
+    same_as_before: whether the results are those of the
     module before, bit for bit."""
 
     exactly: Run
-    widely: Run
+    widely: Run | None
     same_as_before: Callable[[], bool]
 
 
@@ -91,6 +93,8 @@ class Numbers:
         self._known: dict[tuple[int, bool], None | Unsure] = {(FINGERPRINTS.of(start), False): None}
         """What was said of modules that do not differ, by fingerprint and whether barriers are explicit."""
         self._last = _LastRun(None, self._gave_at_start)
+        self._folded = False
+        self._contents: NarrowContents | None = None
 
     def coarser(self, floor: str) -> Numbers:
         """The same results with the bounds of an implementation in dtype `floor`; both share one `left_out`."""
@@ -152,13 +156,22 @@ class Numbers:
         results: Results = {}
         run = interpreted(after.module, after.synchronised, record)
         exactly = interpreted(after.module, after.synchronised, exactly=True)
-        widely = interpreted(after.module, after.synchronised, exactly=True, widened=True)
+        folded = self._folds(after.module)
+        widely = None if folded else interpreted(after.module, after.synchronised, exactly=True, widened=True)
         sharply = _Sharply(exactly, widely, lambda: _same_results(gave(), results))
         outcome = self.judge_run(run, after.calling, results, sharply)
         if not no_difference(outcome):
             return outcome
         self._last = _LastRun(record, lambda: results)
         return outcome
+
+    def _folds(self, module: IRModule) -> bool:
+        """Whether a pass, this one or one before, has folded calls to 16-bit constants: these were computed in 16 bits,
+        with a rounding for each operation, and no run in float64 undoes that."""
+        if not self._folded and self.starting.has_16_bits:
+            before, self._contents = self._contents or narrow_contents(self.starting.module), narrow_contents(module)
+            self._folded = self._contents.folded_from(before)
+        return self._folded
 
     def _gave_at_start(self) -> Results:
         """What the starting module gives in its declared precision."""
@@ -213,8 +226,9 @@ class Numbers:
             said = self.starting.compared_sharply(wanted, actual, found, again)
             if isinstance(said, Difference):
                 return _wrong(wanted, said, SAMPLED)
-            widely = partial(_called, calling, sharply.widely, wanted.call)
-            said = self.starting.compared_in_float64(wanted, said, widely)
+            if sharply.widely is not None:
+                widely = partial(_called, calling, sharply.widely, wanted.call)
+                said = self.starting.compared_in_float64(wanted, said, widely)
             if isinstance(said, Difference):
                 return _wrong(wanted, said, IN_FLOAT64)
             sharper.append(said)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from generators.case import EntryCall
 from generators.dtypes import NARROW, is_float
@@ -81,6 +82,11 @@ class StartingRun:
             return no_meaning(error)
         return value if self.tolerance is None else within(value, self.tolerance)
 
+    @cached_property
+    def has_16_bits(self) -> bool:
+        """Whether a result has floats of 16 bits."""
+        return any(_has_16_bits(leaf) for result in self.results for leaf in flattened(result.value))
+
     @property
     def decisive(self) -> tuple[Runtime, ...]:
         """The results with the sharper bounds wherever the worst-case ones do not decide."""
@@ -138,8 +144,8 @@ class StartingRun:
 
         Rounding to 16 bits in each operation hides what a wrong pass does: an epsilon of 0.01 for 1e-5 is less than
         what two right orders of a sum may differ by. In float64 these do not differ, so each result may be off by what
-        one rounding to its dtype does, and no more: conversions that the pass moves and constants that it folds. again:
-        the actual result with PrimFuncs in float64 as well, None where it has none.
+        one rounding to its dtype does, and no more: conversions that the pass moves. A folded constant may be off by
+        more, see `Numbers`. again: the actual result with PrimFuncs in float64 as well, None where it has none.
         """
         if self.floor is not None or not any(map(_has_16_bits, flattened(result.value))):
             return found

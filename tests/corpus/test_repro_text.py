@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from pathlib import Path
+
 import pytest
+import tvm
+from tvm import relax
 
 from corpus.repro import repro_text
+from oracles.checks.effects import may_print, prints_surely
 from tests.corpus.test_repro import ADD, stored
+from tests.oracles.oracle_bench import module_of
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_only_tvm_and_numpy_are_imported() -> None:
@@ -24,3 +33,33 @@ def test_the_frame_is_short(oracle: str) -> None:
     text = repro_text(stored(oracle, "ToNonDataflow", None))
     assert len(text.splitlines()) - len(ADD.strip().splitlines()) <= SHORT[oracle]
     assert max(len(line) for line in text.splitlines()) <= 120
+
+
+INSIDE = """
+@I.ir_module
+class Module:
+    @R.function(private=True, pure=False)
+    def says(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        _ = R.print(x, format="{}")
+        return x
+
+    @R.function(pure=False)
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        cls = Module
+        a: R.Tensor((2,), "float32") = cls.says(x)
+        b: R.Tensor((2,), "float32") = cls.says(a)
+        return b
+"""
+ONE_CALL = INSIDE.replace("cls.says(a)", "R.add(a, a)")
+INLINED = ONE_CALL.replace("        cls = Module", "        cls = Module\n        _1 = R.print(x, format='{}')")
+
+
+@pytest.mark.parametrize("after, lost", [(INSIDE, False), (ONE_CALL, True), (INLINED, False)])
+def test_the_script_of_effects_counts_as_the_oracle_does(after: str, lost: bool) -> None:
+    """Prints of a call, not calls of print in the module: of two calls that print, one may go."""
+    text = (ROOT / "oracles" / "scripts" / "effects.py.j2").read_text(encoding="utf-8")
+    modules = module_of(INSIDE), module_of(after)
+    assert (prints_surely(modules[0], "main") > may_print(modules[1], "main")) is lost
+    known = {"before": modules[0], "after": modules[1], "relax": relax, "tvm": tvm}
+    with pytest.raises(AssertionError, match="main prints 2 times, now 1") if lost else nullcontext():
+        exec(text[text.index("def prints") :], known)

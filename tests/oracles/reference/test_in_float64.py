@@ -14,6 +14,7 @@ from benchmarks.decided_modules import MODULES
 from fuzzer.trial.subject.inputs import drawn_calls
 from generators.case import EntryCall
 from oracles.reference.errors import Unsupported
+from oracles.reference.folded import narrow_contents
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Wrong
 from oracles.reference.starting_run import IN_FLOAT64
@@ -76,6 +77,42 @@ class Module:
             R.output(out)
         return out
 """
+
+
+def times_a_sum_of_constants(count: int, number: float) -> Any:
+    """A product of matmuls of float16 in which nothing is decided, times a sum that FoldConstant computes."""
+    x, w = (relax.Var(name, relax.TensorType(shape, "float16")) for name, shape in (("x", (4, 8)), ("w", (8, 8))))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, w]):
+        with builder.dataflow():
+            z = x
+            for _ in range(4):
+                z = builder.emit(relax.op.matmul(z, w))
+            centred = relax.op.subtract(z, relax.op.mean(z, axis=[1], keepdims=True))
+            total = builder.emit(relax.op.sum(relax.const(np.full(count, number, "float16"))))
+            out = builder.emit_output(relax.op.multiply(centred, total))
+        builder.emit_func_output(out)
+    return builder.get()
+
+
+def test_what_is_folded_in_16_bits_may_be_off_by_more_than_one_rounding() -> None:
+    """A sum of equal terms in float16 stops growing: right for FoldConstant, and far from the sum in float64."""
+    random = np.random.default_rng(3)
+    arguments = random.normal(size=(4, 8)).astype("float16"), random.normal(size=(8, 8)).astype("float16")
+    module = times_a_sum_of_constants(4096, 0.01)
+    numbers = Numbers(module, [EntryCall("main", arguments)])
+    legalised = relax.transform.LegalizeOps()(module)
+    assert numbers.judge_module(legalised) is None
+    folded = relax.transform.FoldConstant()(legalised)
+    assert folded.script().count("R.call_tir") == legalised.script().count("R.call_tir") - 1
+    assert not isinstance(numbers.judge_module(folded), Wrong)
+    assert not isinstance(numbers.judge_module(relax.transform.CanonicalizeBindings()(folded)), Wrong)
+
+
+def test_a_pass_that_puts_another_constant_in_the_place_of_one_folds_nothing() -> None:
+    one, other = (narrow_contents(times_a_sum_of_constants(4, number)) for number in (0.5, 0.25))
+    assert one.constants != other.constants
+    assert not other.folded_from(one)
 
 
 def test_a_conversion_that_the_program_asks_for_is_no_difference() -> None:
