@@ -28,7 +28,7 @@ from oracles.verdict import CRASH, DOES_NOT_RUN, HANG
 
 DEADLINE_S, HANG_S, SLEEPS_S = 120, 15, 60
 """Seconds after which a script ends itself. One that shows a hang does so after HANG_S of the CPU, however busy the
-machine is; where it computes nothing, after SLEEPS_S of the clock."""
+machine is; after SLEEPS_S of the clock where it computes nothing, or gets less than a quarter of a CPU."""
 _THERE = frozenset({"tvm", "tvm_ffi", "relax", "tirx", "s_tir", "dpl", "np", "loaded"})
 """The names of constructors that are not in the loaded file: those of the pass table, and the file itself."""
 _FROM_HERE = "status[0] = 1  # From here on, an exception is the bug."

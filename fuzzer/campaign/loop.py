@@ -157,7 +157,7 @@ class _Campaign:
             for heard in pool.answers(0.2):
                 if isinstance(answer := heard.answer, Refused):
                     raise UsageError(answer.message)
-                if isinstance(answer, WorkerLost) and not answer.killed:
+                if isinstance(answer, WorkerLost) and not (answer.killed or answer.was_ready):
                     raise EnvironmentFault(f"TVM cannot be imported: {answer.how}; `passfuzz doctor` looks closer")
                 self._take(pool, heard)
             if self.fault is not None:

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from corpus.cause import cause_of
 from corpus.escapes import Markdown, one_line
@@ -176,10 +174,10 @@ def _shown(task: Task, candidate: Candidate) -> Shown:
 
 def _applied(candidate: Candidate) -> Raised | None:
     limit_memory(MEMORY_BYTES)
-    with TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         names = {}
         if candidate.text:
-            file = Path(folder) / LOADED
+            file = folder / LOADED
             file.write_text(candidate.text, encoding="utf-8")
             try:
                 names = load_passes(file)[1]
@@ -218,11 +216,11 @@ def _write(task: Task, candidate: Candidate, shown: Shown) -> None:
         evidence=failed.evidence,
         cause=str(cause_of(survives.ORACLE.name, failed, name)) if fails else None,
     )
-    with TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         script = stored
         extra = {}
         if candidate.text:
-            file = Path(folder) / LOADED
+            file = folder / LOADED
             file.write_text(candidate.text, encoding="utf-8")
             extra[LOADED] = candidate.text.encode()
             script = replace(stored, case=replace(stored.case, load=str(file)))
@@ -253,7 +251,7 @@ def _how(task: Task, candidate: Candidate) -> str:
 
 def settle(task: Task) -> Made | NotMade:
     """Makes the case in a child, whose end is a reason for none."""
-    with scratch_folder("passfuzz-shot-") as scratch:
+    with scratch_folder() as scratch:
         recorder = Recorder.create(scratch / "flight")
         recorder.write(0, Working("making a case"))
         heard = in_child(lambda say: say(make(task)), Settled, recorder, MAKE_S)

@@ -81,7 +81,7 @@ def capture(command: Sequence[str], out: Path, keep: Keep, limit_s: float | None
     if out.is_dir() and any(out.iterdir()):
         raise UsageError(f"--output {out}: is not empty; name another folder, or remove it")
     require_tvm()
-    with scratch_folder("passfuzz-shot-") as spool:
+    with scratch_folder() as spool:
         ended = run_command(command, spool, keep.text, limit_s)
         spooled = read_spool(spool)
         for fault in spooled.faults[:3]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fuzzer.errors import EnvironmentFault
-from fuzzer.oneshot.ask import ask, scratch_folder
+from fuzzer.oneshot.ask import ask, shot_folder
 from fuzzer.oneshot.messages import Culprit, FaultLine, Note, Request, Row, VariableValue
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
 from fuzzer.own_numbers import DRAWN, OwnNumbers
@@ -40,7 +40,7 @@ def check_module(
     if not trust:
         admit(path, case, load)
     trust = trust or case.load is not None
-    with scratch_folder() as scratch:
+    with shot_folder() as scratch:
         request = Request(
             "check", case, passes, scratch=scratch, explain=explain, subject=str(path), trust=trust, own=own
         )

@@ -11,7 +11,6 @@ import platform
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from importlib.util import find_spec
 
@@ -20,6 +19,7 @@ from fuzzer.coverage.block_map import NO_DECODER
 from fuzzer.coverage.ground import NoCoverage, compiled
 from fuzzer.processes import sandbox
 from fuzzer.processes.sandbox import Walls
+from fuzzer.processes.scratch import scratch_folder
 from fuzzer.processes.start import ROOT, module_command
 from fuzzer.results import Diagnosis
 from fuzzer.versions import Probe, State, has_tvm, installed, pair, requirement, tvm_version, version_probe
@@ -82,8 +82,8 @@ def _last_line(ended: subprocess.CompletedProcess[str]) -> str:
 
 def _tried_walls() -> Walls:
     """What a child can be kept from here: one tries."""
-    with tempfile.TemporaryDirectory(prefix="passfuzz-") as scratch:
-        walls = forked(lambda: sandbox.enter(scratch), PROBE_TIMEOUT_S)
+    with scratch_folder() as scratch:
+        walls = forked(lambda: sandbox.enter(str(scratch)), PROBE_TIMEOUT_S)
     return Walls(0, False) if isinstance(walls, Ended) else walls
 
 

@@ -15,7 +15,7 @@ from fuzzer.commands.reduce_asked import ReduceOptions, read_predicate
 from fuzzer.commands.reduce_output import ReductionOutput, identity
 from fuzzer.commands.reduce_shown import Shown, proposed_tries, shown
 from fuzzer.errors import EnvironmentFault, UsageError, tell
-from fuzzer.oneshot.ask import ask, scratch_folder
+from fuzzer.oneshot.ask import ask, shot_folder
 from fuzzer.oneshot.messages import (
     STOP,
     Better,
@@ -175,7 +175,7 @@ class _Reducing:
     interrupted: Callable[[], bool] = lambda: False
 
     def reduction(self) -> Reduction | NothingFails:
-        with scratch_folder() as scratch, Interrupts() as interrupts:
+        with shot_folder() as scratch, Interrupts() as interrupts:
             self.scratch, self.interrupted = Path(scratch), lambda: interrupts.happened
             open_air = self.request.trust or self.request.predicate is not None
             request = replace(self.request, scratch=scratch, trust=open_air)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from corpus.repro import json_beside
 from fuzzer.errors import EnvironmentFault
-from fuzzer.oneshot.ask import scratch_folder
+from fuzzer.oneshot.ask import shot_folder
 from fuzzer.oneshot.messages import Reduction
 from fuzzer.processes import sandbox
 from fuzzer.replaying.ending import FAILS, PASSES
@@ -51,7 +51,7 @@ def shown(reduction: Reduction, trust: bool, tries: int = 1) -> Shown:
     script that does not show it in the first run is run RUNS times at least.
     """
     # Not the folder that the reduction has written into, where links may lie in wait.
-    with scratch_folder() as folder, scratch_folder() as scratch:
+    with shot_folder() as folder, shot_folder() as scratch:
         walled = None if trust else scratch
         script = Path(folder) / "repro.py"
         if reduction.module_json is not None:

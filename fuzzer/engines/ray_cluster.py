@@ -9,15 +9,12 @@ from __future__ import annotations
 import logging
 import os
 import secrets
-import shutil
 import signal
-import tempfile
 import threading
 import warnings
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -31,6 +28,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from fuzzer.engines.cluster import ClusterGone
 from fuzzer.engines.messages import OPENING, Opening, Said, packed, said_of
 from fuzzer.errors import EnvironmentFault
+from fuzzer.processes.scratch import scratch_folder
 
 CLOSE_S = 5.0
 """Seconds that seats have to end their processes before Ray kills them."""
@@ -76,11 +74,11 @@ def seat_actor() -> Any:
 
 
 class RayCluster:
-    """A driver, or a client, of a Ray cluster. scratch: the folder of a cluster that is of this campaign alone."""
+    """A driver, or a client, of a Ray cluster. ends: what goes with a cluster that is of this campaign alone."""
 
-    def __init__(self, baggage: bytes, name: str, scratch: Path | None = None) -> None:
+    def __init__(self, baggage: bytes, name: str, ends: ExitStack | None = None) -> None:
         self.name = name
-        self._scratch = scratch
+        self._ends = ends or ExitStack()
         self._actor = seat_actor()
         self._baggage = ray.put(baggage)
         self._seats: dict[str, Any] = {}
@@ -154,8 +152,7 @@ class RayCluster:
         except (RayError, OSError, RuntimeError) as error:
             logging.getLogger("ray").debug("while leaving: %s", error)
         ray.shutdown()
-        if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
+        self._ends.close()
 
 
 def place_of(node: Mapping[str, Any]) -> str:
@@ -179,7 +176,8 @@ def connect(address: str, baggage: bytes) -> RayCluster:
 
 def start(workers: int, baggage: bytes) -> RayCluster:
     """A cluster of this machine alone, which ends with the campaign. Raises EnvironmentFault."""
-    scratch = Path(tempfile.mkdtemp(prefix="passfuzz-ray-"))
+    ends = ExitStack()
+    scratch = ends.enter_context(scratch_folder("passfuzz-ray-"))
     os.environ.setdefault(TOKEN, secrets.token_hex(32))
     try:
         with _signals_kept():
@@ -192,9 +190,9 @@ def start(workers: int, baggage: bytes) -> RayCluster:
                 _temp_dir=str(scratch),
             )
     except (RayError, OSError, RuntimeError, ValueError) as error:
-        shutil.rmtree(scratch, ignore_errors=True)
+        ends.close()
         raise EnvironmentFault(f"--on ray: no local cluster can be started: {error}") from error
-    return RayCluster(baggage, "ray", scratch)
+    return RayCluster(baggage, "ray", ends)
 
 
 @contextmanager

@@ -149,7 +149,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def scratch_folder() -> Iterator[str]:
+def shot_folder() -> Iterator[str]:
     """A folder for a one-shot process; gone when the command ends."""
-    with scratch.scratch_folder("passfuzz-shot-") as folder:
+    with scratch.scratch_folder() as folder:
         yield str(folder)

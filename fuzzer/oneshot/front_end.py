@@ -39,7 +39,7 @@ def imported_module(path: Path, kind: Kind, name: str = "", trust: bool = False)
     if kind != "onnx" and not trust:
         what = "a PyTorch program is unpickled" if kind == "pt2" else "the script is run"
         raise UsageError(f"{shown}: {what} to get its module, which may do anything; --trust does it")
-    with scratch_folder("passfuzz-shot-") as folder:
+    with scratch_folder() as folder:
         scratch, target = str(folder), folder / "module.json"
         words = module_command("fuzzer.oneshot.import_model", kind, str(path.absolute()), str(target), name)
         ended = _run(words if trust else sandbox.command(words, scratch), scratch, shown)

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -27,6 +26,7 @@ from fuzzer.plugin.harvested import Digest, Harvested, NoSeed, Seed
 from fuzzer.plugin.modules import FOLDER
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Heard, in_child, send
+from fuzzer.processes.scratch import scratch_folder
 from fuzzer.trial.foreign import MEMORY_BYTES
 from fuzzer.trial.subject.entries import with_entries
 from fuzzer.trial.subject.unpromised_inputs import NoInputs, meaning_of, seed_of
@@ -77,8 +77,8 @@ class Kept:
 def harvest(out: Path, seeds: Path, say: Callable[[Harvested], None]) -> None:
     """Says Seed or NoSeed of every file, in the order of their names."""
     seen: set[str] = set()
-    with TemporaryDirectory(prefix="passfuzz-") as scratch:
-        recorder = Recorder.create(Path(scratch) / "flight")
+    with scratch_folder() as scratch:
+        recorder = Recorder.create(scratch / "flight")
         for file in sorted((out / FOLDER).glob("*.json")):
             recorder.write(0, Working("read"))
             maker, union = _maker(file, seeds, seen, recorder), Digest | NoSeed | Seed

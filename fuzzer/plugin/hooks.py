@@ -7,8 +7,8 @@ import base64
 import math
 import os
 import pickle
+from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -77,6 +77,7 @@ class _Session:
         from fuzzer.plugin.ending import end
         from fuzzer.plugin.out_folder import clear
         from fuzzer.plugin.watch import Ledger, Watch
+        from fuzzer.processes.scratch import scratch_folder
         from fuzzer.settings import known_file
         from fuzzer.versions import tvm_version
 
@@ -87,7 +88,8 @@ class _Session:
             self._known = read_known_causes(known, tvm_version(), option=option)
         except UsageError as error:
             raise pytest.UsageError(str(error)) from error
-        self._scratch = TemporaryDirectory(prefix="passfuzz-", ignore_cleanup_errors=True)
+        self._ends = ExitStack()
+        self._scratch = self._ends.enter_context(scratch_folder())
         out = config.getoption("--passfuzz-out")
         self._out = None if out is None else Path(out).absolute()
         if self._out is not None and not self._is_worker():
@@ -102,7 +104,7 @@ class _Session:
         if not self._gathers():
             names = frozenset(config.getini("passfuzz_same_meaning"))
             self._watch = Watch(
-                Path(self._scratch.name),
+                self._scratch,
                 config.getoption("--passfuzz-deadline"),
                 names,
                 self._out,
@@ -141,7 +143,7 @@ class _Session:
             result = self._end(
                 self._ledger,
                 self._out,
-                Path(self._scratch.name),
+                self._scratch,
                 str(self._config.invocation_params.dir),
                 self._known,
             )
@@ -162,4 +164,4 @@ class _Session:
             terminalreporter.write_line(inert(visible(line)))
 
     def pytest_unconfigure(self) -> None:
-        self._scratch.cleanup()
+        self._ends.close()

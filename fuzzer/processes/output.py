@@ -27,10 +27,10 @@ class Output:
     def take(self) -> bytes | None:
         """Some of what was written, b"" for nothing yet; None once the process has closed its output, or has ended and
         all was taken."""
-        ready = select.select([self._pipe, self._end], [], [], 0.0)[0]
-        if self._pipe in ready:
+        ended = bool(select.select([self._end], [], [], 0.0)[0])  # First: what it wrote before is in the pipe by now.
+        if select.select([self._pipe], [], [], 0.0)[0]:
             return os.read(self._pipe, 1 << 16) or None
-        return None if self._end in ready else b""
+        return None if ended else b""
 
     def unregister(self, selector: selectors.BaseSelector) -> None:
         selector.unregister(self._pipe)

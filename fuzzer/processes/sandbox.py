@@ -2,9 +2,9 @@
 
 Landlock (Linux 5.13, docs.kernel.org/userspace-api/landlock.html) takes away the file system: writing, creating,
 removing; from Linux 6.12 also signals to other processes. A seccomp filter takes away sockets of every kind, and calls
-that change whose a file is and when it was written, how another process runs, what processes share without a file, and,
-of root, the machine. Both need no privilege, and hold for all that the process starts. User namespaces would do neither
-better, and are switched off on many machines.
+that change whose a file is and when it was written, limits, priority and memory of another process, what processes
+share without a file, and, of root, the machine. Both need no privilege, and hold for all that the process starts. User
+namespaces would do neither better, and are switched off on many machines.
 
 What stays allowed: reading and running any file that the user may read, devices of GPUs, pipes that are open already,
 and as much CPU and memory as there is. Run as a script, it becomes a command: `sandbox.py SCRATCH COMMAND...`. It

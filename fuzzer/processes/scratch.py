@@ -14,12 +14,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+PREFIX = "passfuzz-shot-"
 FRESH_S = 5.0
 """Seconds in which a folder that is being made may have no lock yet."""
 
 
 @contextmanager
-def scratch_folder(prefix: str) -> Iterator[Path]:
+def scratch_folder(prefix: str = PREFIX) -> Iterator[Path]:
     """A folder whose name begins so, gone afterwards; those that killed processes have left go first."""
     sweep(prefix)
     with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as folder:

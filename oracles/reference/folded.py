@@ -33,7 +33,10 @@ def narrow_contents(module: IRModule) -> NarrowContents:
     def look(expr: tvm_api.Expr) -> None:
         nonlocal calls
         calls += isinstance(expr, tvm_api.Call)
-        if isinstance(expr, tvm_api.Constant) and tvm_api.dtype_name(tvm_api.type_of(expr)) in NARROW:
+        if not isinstance(expr, tvm_api.Constant):
+            return
+        ty = tvm_api.type_of(expr)
+        if isinstance(ty, tvm_api.TensorType) and tvm_api.dtype_name(ty) in NARROW:
             array = tvm_api.constant_array(expr)
             found.add((array.dtype.name, array.shape, array.tobytes()))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -63,16 +64,29 @@ def test_folders_beside_each_other_live_and_go(there: Path) -> None:
 
 
 def test_a_command_removes_what_a_killed_one_has_left(there: Path) -> None:
-    hold = "import time\nfrom fuzzer.oneshot.ask import scratch_folder\nwith scratch_folder():\n    print(flush=True)\n"
+    hold = "import time\nfrom fuzzer.oneshot.ask import shot_folder\nwith shot_folder():\n    print(flush=True)\n"
     environment = {**os.environ, "TMPDIR": str(there), "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
         [sys.executable, "-c", f"{hold}    time.sleep(1e6)"], env=environment, stdout=subprocess.PIPE
     ) as process:
         assert process.stdout is not None and process.stdout.readline()
         (before,) = names(there)
-        with ask.scratch_folder() as mine:
+        with ask.shot_folder() as mine:
             assert names(there) == sorted([before, Path(mine).name])
         process.kill()
     assert names(there) == [before]
-    with ask.scratch_folder() as mine:
+    with ask.shot_folder() as mine:
         assert names(there) == [Path(mine).name]
+
+
+def test_every_scratch_folder_among_the_temporary_files_is_one_that_is_swept() -> None:
+    """Others have a place of their own: OUT, the cache, the folder of one that is swept."""
+    ours = [path for path in (ROOT / "fuzzer").rglob("*.py") if path.name != "scratch.py"]
+    made = re.compile(r"(?:TemporaryDirectory|mkdtemp)\((?P<where>[^)]*)\)")
+    free = [
+        f"{path.relative_to(ROOT)}: {found[0]}"
+        for path in ours
+        for found in made.finditer(path.read_text(encoding="utf-8"))
+        if "dir=" not in found["where"]
+    ]
+    assert free == []

@@ -35,7 +35,17 @@ def without_last(step: str) -> Iterator[str]:
         if of_schedule and len(given) > 1 and step.isascii():
             begin, end = given[-2].end_col_offset, given[-1].end_col_offset
             assert begin is not None and end is not None
-            yield (text[:begin] + text[end:])[1:-1]
+            shorter = text[:begin] + text[end:]
+            if _parses(shorter):  # not where a bracket of its own is around the argument
+                yield shorter[1:-1]
+
+
+def _parses(text: str) -> bool:
+    try:
+        ast.parse(text, mode="eval")
+    except SyntaxError:
+        return False
+    return True
 
 
 def _instead(index: int, step: str, shorter: str) -> Edit:

@@ -173,3 +173,12 @@ def test_memory_of_16_bits_is_not_taken_for_float64() -> None:
     function = module_of(BITS)["bits"]
     with pytest.raises(Unsupported, match="memory of float16"):
         run_tracked(function, [np.ones(1, np.float16), np.zeros(1, np.int16)], [None, None], context=WIDENED)
+
+
+def test_constants_that_are_no_tensors_are_passed_over() -> None:
+    """Lowered calls take names and dtypes as constants."""
+    module = module_of(DEEP.replace("w: R.Tensor", "c: R.Tensor((8, 8), 'float16'), w: R.Tensor"))
+    for name in ("LegalizeOps", "ToNonDataflow", "RemovePurityChecking", "CallTIRRewrite", "StaticPlanBlockMemory"):
+        module = getattr(relax.transform, name)()(module)
+    assert "R.dtype" in module.script()
+    assert narrow_contents(module).constants == frozenset()
