@@ -95,21 +95,29 @@ class HypothesisSource:
         return self.integer(0, 2**32 - 1)
 
 
+_TRIES = 8
+"""Draws of a choice that is to be another: of two options the same comes up each time in one of 256 cases."""
+
+
 class Echo:
     """Choices of another source. Each repeats the choice that was `given` before, if it has the same kind and is
-    allowed, but for a share that is made anew: the new draw resembles the earlier one.
+    allowed, but for a share that is made anew, and one that becomes another: the new draw resembles the earlier one, and
+    is not the same, also where that took few choices.
     """
 
     def __init__(self, source: Source, earlier: Sequence[Any] = (), anew: float = 0.0) -> None:
         self._source = source
         self._earlier = list(earlier)
         self._anew = anew
+        self._other = source.integer(0, len(self._earlier) - 1) if anew and self._earlier else None
         self.given: list[Any] = []
 
     def _choice(self, fresh: Callable[[], T], allowed: Callable[[T], bool]) -> T:
         place = len(self.given)
-        if place < len(self._earlier) and not self._source.flip(self._anew):
-            again = self._earlier[place]
+        again: Any = self._earlier[place] if place < len(self._earlier) else None
+        if place == self._other:
+            value = next((new for new in (fresh() for _ in range(_TRIES)) if new != again), fresh())
+        elif place < len(self._earlier) and not self._source.flip(self._anew):
             value = again if allowed(again) else fresh()
         else:
             value = fresh()

@@ -38,3 +38,14 @@ def test_a_choice_that_is_not_allowed_any_more_is_made_anew() -> None:
         assert isinstance(echo.flip(), bool)
         assert echo.pick(("x", "y")) in ("x", "y")
         assert len(echo.given) == 3
+
+
+def test_an_echo_of_few_choices_is_not_the_same() -> None:
+    """With a share of nothing one choice becomes another all the same, wherever it stands."""
+    places = set()
+    for seed in range(40):
+        echo = Echo(SeededSource(5, seed), [3, True, 7], 1e-9)
+        again = [echo.integer(0, 9), echo.flip(), echo.integer(0, 9)]
+        places.update(place for place, (one, other) in enumerate(zip([3, True, 7], again, strict=True)) if one != other)
+        assert sum(one != other for one, other in zip([3, True, 7], again, strict=True)) == 1
+    assert places == {0, 1, 2}
