@@ -101,8 +101,8 @@ _TRIES = 8
 
 class Echo:
     """Choices of another source. Each repeats the choice that was `given` before, if it has the same kind and is
-    allowed, but for a share that is made anew, and one that becomes another: the new draw resembles the earlier one, and
-    is not the same, also where that took few choices.
+    allowed, but for a share that is made anew, and one that becomes another: the new draw resembles the earlier one,
+    and is not the same, also where that took few choices.
     """
 
     def __init__(self, source: Source, earlier: Sequence[Any] = (), anew: float = 0.0) -> None:
