@@ -1,5 +1,5 @@
-"""Which rule of several goes wrong, where a pass applies rules of others: those of dlight, one after the other, and what
-a search of MetaSchedule is made of. TVM's tracebacks name neither MetaSchedule's rules nor its post-processors.
+"""Which rule of several goes wrong, where a pass applies rules of others: dlight's, one after the other, and what a
+search of MetaSchedule is made of. TVM's tracebacks name neither MetaSchedule's rules nor its post-processors.
 """
 
 from __future__ import annotations

@@ -386,6 +386,21 @@ def test_a_primitive_that_refuses_a_rule_is_of_the_rule_whichever_it_is() -> Non
     assert drawn != refused("Bind", f"{error} 'bind': y is not", blamed="s_tir.Schedule[split+bind]")
 
 
+def test_what_a_search_meets_is_of_the_rule_whichever_search_it_is() -> None:
+    def met(primitive: str, said: str, search: str, rule: str) -> str:
+        place = ("/project/src/s_tir/schedule/concrete_schedule.cc", f"void tvm::s_tir::Schedule::{primitive}()")
+        below = ("/opt/site-packages/tvm/s_tir/meta_schedule/space_generator/space_generator.py", "generate")
+        text = "Traceback (most recent call last):\n" + frame(*below) + frame(*place) + said
+        return str(cause_of("survives", Failed(CRASH, "raised", text), search, Facts(rule=rule)))
+
+    error = "tvm.s_tir.schedule.schedule.ScheduleError: An error occurred in the schedule primitive"
+    one = met("Bind", f"{error} 'bind': The loop is bound", "Replay[cuda]", "AutoBind")
+    assert one == met("Split", f"{error} 'split': The factor is 0", "Evolve[cuda]", "AutoBind")
+    assert one == f"AutoBind: {_REFUSED}"
+    assert one != met("Bind", f"{error} 'bind': The loop is bound", "Replay[cuda]", "RewriteUnboundBlock")
+    assert one != met("Bind", "ValueError: Check failed: (loop) is false", "Replay[cuda]", "AutoBind")
+
+
 def test_the_body_of_a_block_that_a_message_prints_does_not_count() -> None:
     def said(*body: str) -> str:
         block = "".join(f"\n    {line}" for line in body)
