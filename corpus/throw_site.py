@@ -95,8 +95,8 @@ _TELLING = re.compile(
     r"|src/(?:target/|(?:.*/)?analysis/|topi/|s_tir/meta_schedule/(?:schedule_rule|postproc|mutator)/)"
     r"|include/tvm/topi/"
 )
-"""Code for one thing: an operator's lowering, an analysis, a code generator, a pass in Python, a rule of MetaSchedule. A
-check that fails there tells the bug, whichever pass has called it."""
+"""Code for one thing: an operator's lowering, an analysis, a code generator, a pass in Python, one of MetaSchedule's
+rules. A check that fails there tells the bug, whichever pass has called it."""
 _UTILITIES = re.compile(r"(?:^|/)(?:\w*utils?|\w*_common|\w*functor|common|base|pattern_utils)\.\w+$")
 """Files of functions for others."""
 _INFERS = re.compile(r"(?:^|::)(InferType\w*)$")
