@@ -24,6 +24,7 @@ from fuzzer.trial.rules import Taken, rule_in, rule_that_raises, with_types
 from generators.operators.table import OPERATORS
 from generators.passes.row import Meaning, PassRow, Phase, Role
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call, the
+from generators.passes.tuning import searched
 from generators.source import SeededSource
 from generators.tvm_api import IRModule
 from oracles.broken import IN_TIR, Broken, broken, retyped, types_of
@@ -112,12 +113,14 @@ class _Look:
         if self.oracle == executable.ORACLE.name or (passed and passed[-1].file == _VM_CODEGEN):
             left, logged = left_for_vm(self.case.module, (taken.step for taken in self._steps(self._bench())))
             return Facts(left=left, left_by=LEGALIZE, logged=logged)
-        if passed and self.culprit == CODEGEN and (facts := self._broken_before()) is not None:
+        lowered = self.culprit == CODEGEN or self._searches()
+        if passed and lowered and (facts := self._broken_before()) is not None:
             return facts
         if passed:
-            running = "" if self.culprit in self.repertoire.rows else self._running()
-            facts = self.of_module(running=running, called=_called(self.failed.detail))
-            return facts if running else replace(facts, rule=self._rule_that_raises())
+            running = "" if self.culprit in self.repertoire.rows and not lowered else self._running()
+            if running != self.culprit:
+                return self.of_module(running=running, called=_called(self.failed.detail))
+            return replace(self.of_module(called=_called(self.failed.detail)), rule=self._rule_that_raises())
         if isinstance(self.failed.evidence, Hung | OutOfMemory):
             return self.of_module()
         if self._dies_when_run() and (facts := self._wrong_before()) is not None:
@@ -144,6 +147,12 @@ class _Look:
             holds=contents(module),
             floats=odd_floats(module),
         )
+
+    def _searches(self) -> bool:
+        """Whether the culprit is a search of MetaSchedule. Other passes can make a schedule such as it finds, so that a
+        pass that dies of a well-formed one is the cause."""
+        calls = (*self.case.setup, *self.case.passes)
+        return any(call.name == self.culprit and searched(call) is not None for call in calls)
 
     def _rule_that_raises(self) -> str:
         bench = self._bench()

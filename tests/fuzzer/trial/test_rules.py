@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -22,7 +23,7 @@ from generators.source import SeededSource
 from oracles.broken import types_of
 from oracles.reference.numbers import Numbers
 from oracles.trace import MeaningState, Position, Raised, Step
-from oracles.verdict import CRASH, Failed
+from oracles.verdict import CRASH, DOES_NOT_BUILD, Failed
 from oracles.walk import walk
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
@@ -91,6 +92,39 @@ def test_one_mistake_of_a_rule_is_one_cause_in_every_search(tmp_path: Path) -> N
         causes.add(str(cause_in("survives", failed, name, case, plan, Repertoire(PASSES)).cause))
     (cause,) = causes
     assert cause.startswith(f"{PREFIX}.InlineConstantScalars: ")
+
+
+ONES = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def ones(A: T.Buffer((8, 8), "bfloat16")):
+        for i, j in T.grid(8, 8):
+            with T.sblock("ones"):
+                v, w = T.axis.remap("SS", [i, j])
+                A[v, w] = T.bfloat16(1)
+
+    @R.function
+    def main() -> R.Tensor((8, 8), "bfloat16"):
+        cls = Module
+        out = R.call_tir(cls.ones, R.tuple(), out_ty=R.Tensor((8, 8), "bfloat16"))
+        return out
+"""
+
+
+def test_a_pass_of_the_build_that_dies_of_a_schedule_is_the_cause_in_every_search(tmp_path: Path) -> None:
+    causes = set()
+    for name in (REPLAYS, EVOLVES, "MetaScheduleApplyDatabase"):
+        (taken,), bench = steps(ONES, name)
+        assert taken.step.after is not None and "T.vectorized(" in taken.step.after.script()
+        raised = bench.guarded(functools.partial(tvm.compile, taken.step.after, "llvm"))
+        assert isinstance(raised, Raised)
+        case = Candidate(module_of(ONES), (), (default_call(name),), ())
+        failed = Failed(DOES_NOT_BUILD, raised.message, raised.traceback, name)
+        plan = Plan(0, phase=int(Phase.LEGAL), scratch=str(tmp_path))
+        causes.add(str(cause_in("build", failed, name, case, plan, Repertoire(PASSES)).cause))
+    (cause,) = causes
+    assert cause.startswith("tirx.BF16StorageLegalize: ")
 
 
 def test_what_raises_without_a_rule_is_not_of_that_rule() -> None:
