@@ -92,10 +92,11 @@ _SHARED = re.compile(r"src/(?:.*/)?(?:transform|backend|pass|schedule|training)/
 """Folders of passes, and of what several of them use."""
 _TELLING = re.compile(
     r"python/tvm/(?:topi/|relax/(?:transform|backend|training)/|s_tir/dlight/(?!base/)|(?:s_tir|tirx)/transform/)"
-    r"|src/(?:target/|(?:.*/)?analysis/|topi/)|include/tvm/topi/"
+    r"|src/(?:target/|(?:.*/)?analysis/|topi/|s_tir/meta_schedule/(?:schedule_rule|postproc|mutator)/)"
+    r"|include/tvm/topi/"
 )
-"""Code for one thing: an operator's lowering, an analysis, a code generator, a pass in Python. A check that fails there
-tells the bug, whichever pass has called it."""
+"""Code for one thing: an operator's lowering, an analysis, a code generator, a pass in Python, one of MetaSchedule's
+rules. A check that fails there tells the bug, whichever pass has called it."""
 _UTILITIES = re.compile(r"(?:^|/)(?:\w*utils?|\w*_common|\w*functor|common|base|pattern_utils)\.\w+$")
 """Files of functions for others."""
 _INFERS = re.compile(r"(?:^|::)(InferType\w*)$")

@@ -20,13 +20,14 @@ from fuzzer.protocol import Plan
 from fuzzer.trial.left_for_vm import left_for_vm
 from fuzzer.trial.lowered import narrowed
 from fuzzer.trial.repertoire import Repertoire
+from fuzzer.trial.rules import Taken, rule_in, rule_that_raises, with_types
 from generators.operators.table import OPERATORS
-from generators.passes.dlight import rules_in
 from generators.passes.row import Meaning, PassRow, Phase, Role
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call, the
+from generators.passes.tuning import searched
 from generators.source import SeededSource
 from generators.tvm_api import IRModule
-from oracles.broken import IN_TIR, Broken, Types, broken, retyped, types_of
+from oracles.broken import IN_TIR, Broken, broken, retyped, types_of
 from oracles.builds.blame import lowering_of
 from oracles.builds.build import CODEGEN, as_built, lowered_by, passes_to_come
 from oracles.builds.needs import builder_of
@@ -96,22 +97,6 @@ def named_in(culprit: str, rows: Mapping[str, PassRow]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Taken:
-    """A step from a copy of the module before it, which it may have changed; and the types that its bindings had."""
-
-    step: Step
-    types: Types
-
-
-def _with_types(position: Position, steps: Iterator[Step]) -> Iterator[_Taken]:
-    before, types = position.module.clone(), types_of(position.module)
-    for step in steps:
-        yield _Taken(replace(step, start=replace(step.start, module=before)), types)
-        if step.after is not None:
-            before, types = step.after.clone(), types_of(step.after)
-
-
-@dataclass(frozen=True, slots=True)
 class _Look:
     """One look at a failure. culprit: the name of a pass, or of what is blamed in its place."""
 
@@ -128,11 +113,14 @@ class _Look:
         if self.oracle == executable.ORACLE.name or (passed and passed[-1].file == _VM_CODEGEN):
             left, logged = left_for_vm(self.case.module, (taken.step for taken in self._steps(self._bench())))
             return Facts(left=left, left_by=LEGALIZE, logged=logged)
-        if passed and self.culprit == CODEGEN and (facts := self._broken_before()) is not None:
+        lowered = self.culprit == CODEGEN or self._searches()
+        if passed and lowered and (facts := self._broken_before()) is not None:
             return facts
         if passed:
-            running = "" if self.culprit in self.repertoire.rows else self._running()
-            return self.of_module(running=running, called=_called(self.failed.detail))
+            running = "" if self.culprit in self.repertoire.rows and not lowered else self._running()
+            if running != self.culprit:
+                return self.of_module(running=running, called=_called(self.failed.detail))
+            return replace(self.of_module(called=_called(self.failed.detail)), rule=self._rule_that_raises())
         if isinstance(self.failed.evidence, Hung | OutOfMemory):
             return self.of_module()
         if self._dies_when_run() and (facts := self._wrong_before()) is not None:
@@ -144,8 +132,8 @@ class _Look:
         found = self._culprits_step()
         if found is None or found.step.after is None:
             return self.of_module()
-        rule = self._rule_in(found)
-        return self._of_step(found) if rule is None else replace(self._of_step(rule), rule=rule.step.call.name)
+        rule = rule_in(found, self._bench(), self._goes_wrong)
+        return self._of_step(found) if rule is None else replace(self._of_step(rule.taken), rule=rule.name)
 
     def of_module(self, running: str = "", called: str = "") -> Facts:
         """What can be said where nothing is known of what the culprit did."""
@@ -160,6 +148,16 @@ class _Look:
             floats=odd_floats(module),
         )
 
+    def _searches(self) -> bool:
+        """Whether the culprit is a search of MetaSchedule. Other passes can make a schedule such as it finds, so that a
+        pass that dies of a well-formed one is the cause."""
+        calls = (*self.case.setup, *self.case.passes)
+        return any(call.name == self.culprit and searched(call) is not None for call in calls)
+
+    def _rule_that_raises(self) -> str:
+        bench = self._bench()
+        return rule_that_raises(self._steps(bench), bench)
+
     # --- steps ----------------------------------------------------------------------------------------------
 
     def _bench(self) -> Workbench:
@@ -168,18 +166,18 @@ class _Look:
             numbers = as_built(numbers)
         return Workbench(SeededSource(0), MeaningState(numbers), self.repertoire.names, self.plan.target)
 
-    def _steps(self, bench: Workbench) -> Iterator[_Taken]:
+    def _steps(self, bench: Workbench) -> Iterator[Taken]:
         """The steps of the case, then those of the lowering after it."""
         start = Position.at(self.case.module, Phase(self.plan.phase))
         steps = walk(start, (*self.case.setup, *self.case.passes), self.repertoire.rows, bench)
         position: Position | None = start
-        for taken in _with_types(start, steps):
+        for taken in with_types(start, steps):
             yield taken
             position = taken.step.end
         if position is not None:
             names = self._lowering_from(position)
             position = replace(position, module=position.module.clone())
-            yield from _with_types(position, walk(position, [default_call(name) for name in names], PASSES, bench))
+            yield from with_types(position, walk(position, [default_call(name) for name in names], PASSES, bench))
 
     def _lowering_from(self, position: Position) -> tuple[str, ...]:
         """The passes of the build, or of the pipeline that is blamed."""
@@ -188,7 +186,7 @@ class _Look:
         builder = builder_of(self.plan.target)
         return () if builder is None else lowering_of(position.module, position.phase, builder)
 
-    def _culprits_step(self) -> _Taken | None:
+    def _culprits_step(self) -> Taken | None:
         """The step of the culprit at which it goes wrong. Where that cannot be told: its last one that changed
         something, of the case rather than of the lowering after it."""
         bench, found = self._bench(), None
@@ -212,19 +210,7 @@ class _Look:
         numbers = _held_to(step, bench.meaning.numbers)
         return isinstance(numbers.judge_module(step.after, step.end.calling, step.end.synchronised), Wrong)
 
-    def _rule_in(self, taken: _Taken) -> _Taken | None:
-        """Of a pass that applies several rules: the one that goes wrong, or the first that does anything. A function
-        that one has scheduled is left alone by those behind it. None where no rule acts, and of other passes."""
-        bench, acts = self._bench(), None
-        start = replace(taken.step.start, module=taken.step.before.clone())
-        for rule in _with_types(start, walk(start, rules_in(taken.step.call), PASSES, bench)):
-            if rule.step.changed and rule.step.after is not None:
-                acts = acts or rule
-                if self._goes_wrong(rule.step, bench):
-                    return rule
-        return acts
-
-    def _of_step(self, taken: _Taken) -> Facts:
+    def _of_step(self, taken: Taken) -> Facts:
         step = taken.step
         before, after, named = step.before, step.after, _has_code_for_each(step)
         change = None

@@ -2,10 +2,11 @@
 with a fixed seed, by its own rules, post-processors and mutators.
 
 Nothing is measured, so it is as quick and as repeatable as any schedule. The candidate is applied as a database of
-tuning records would do it: from the text of its trace, to the function as it was. Where every candidate is turned down
-the function stays. Rules for tensor cores are left out: what they make has a meaning on the device alone. Functions
-with symbolic shapes stay: MetaSchedule is for static ones (disallow_dynamic_loop.cc), and its traces cannot name a
-function's own variables.
+tuning records would do it: from the text of its trace, to the function as it was, which is marked as scheduled. Where
+every candidate is turned down the function stays. Rules for tensor cores are left out: what they make has a meaning on
+the device alone. Functions with symbolic shapes stay: MetaSchedule is for static ones (disallow_dynamic_loop.cc), and
+its traces cannot name a function's own variables. Where a module is built for threads, rules for CPUs do nothing, and
+the other way round: a tuner searches for the target of the build.
 
 The context is made by the function of TVM's library: its class in Python first imports every tensor intrinsic, which
 takes 12 s.
@@ -13,8 +14,11 @@ takes 12 s.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from generators.case import PassCall
 from generators.passes.knobs import KNOBS, TuningKnobs
 from generators.passes.row import Fires, Meaning, PassRow, Phase, Place, Promise
 from generators.program_facts import Feature
@@ -34,6 +38,12 @@ _SHAPES = (
 
 
 _LAST = "list(context.generate_measure_candidates() or ())[-1:]"
+_APPLIED = (
+    "tvm.s_tir.schedule.Trace.apply_json_to_schedule(found.sch.trace.as_json(), sch), "
+    "out.update_func(g, sch.mod['main'].with_attr('tirx.is_scheduled', True))"
+)
+"""The mark is what MetaScheduleApplyDatabase sets (src/relax/transform/meta_schedule.cc): nobody tunes such a function
+again."""
 _SCHEDULED = (
     "T.parallel(",
     "T.vectorized(",
@@ -110,13 +120,15 @@ def _module_pass(steps: tuple[str, ...]) -> str:
     return f"tvm.transform.module_pass(lambda mod, ctx: ({', '.join(steps)})[-1], opt_level=0)"
 
 
-def _each(steps: tuple[str, ...]) -> str:
-    """Steps for each PrimFunc of static shapes that nobody has scheduled, `f`, which is called `g`."""
+def _each(kind: _Kind, steps: tuple[str, ...]) -> str:
+    """Steps for each PrimFunc of static shapes that nobody has scheduled, `f`, which is called `g`; none where the
+    module is for another kind of target."""
     static = (
         "all(isinstance(n, tvm.tirx.IntImm) for p in f.params for n in getattr(getattr(p, 'ty', p), 'shape', (p,)))"
     )
     new = f"not any(mark in f.script() for mark in {_SCHEDULED!r})"
-    which = f"isinstance(f, tvm.tirx.PrimFunc) and {static} and {new}"
+    here = f"'gpu' {'in' if Feature.GPU_TARGET in kind.wants else 'not in'} tvm.target.Target.current().keys"
+    which = f"isinstance(f, tvm.tirx.PrimFunc) and {here} and {static} and {new}"
     return f"[({', '.join(steps)}) for g, f in mod.functions.items() if {which}]"
 
 
@@ -126,10 +138,9 @@ def _pass(kind: _Kind, search: str, seed: int, mutator: str = "") -> str:
         "of := tvm.IRModule({'main': f})",
         *_context(kind, search, seed, mutator),
         "sch := tvm.s_tir.Schedule(of)",
-        f"[tvm.s_tir.schedule.Trace.apply_json_to_schedule(found.sch.trace.as_json(), sch) for found in {_LAST}]",
-        "out.update_func(g, sch.mod['main'])",
+        f"[({_APPLIED}) for found in {_LAST}]",
     )
-    return _module_pass(("out := mod.clone()", _each(made), "out"))
+    return _module_pass(("out := mod.clone()", _each(kind, made), "out"))
 
 
 def _from_database(kind: _Kind, search: str, seed: int) -> str:
@@ -143,7 +154,7 @@ def _from_database(kind: _Kind, search: str, seed: int) -> str:
     )
     steps = (
         f"records := {_MS}.database.MemoryDatabase()",
-        _each(made),
+        _each(kind, made),
         "records.__enter__()",
         "out := relax.transform.MetaScheduleApplyDatabase()(mod)",
         "records.__exit__(None, None, None)",
@@ -189,3 +200,40 @@ def rows(knobs: TuningKnobs) -> tuple[PassRow, ...]:
 
 
 ROWS: tuple[PassRow, ...] = rows(KNOBS.tuning)
+
+_SETS = re.compile(r'sch_rules="(\w+)", postprocs="(\w+)", mutator_probs=\{(?:tvm\.[\w.]+\.(\w+)\([^)]*\): 1\.0)?\}')
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a search is made of: the names of its sets of rules and post-processors, and its mutator, or ""."""
+
+    rules: str
+    postprocs: str
+    mutator: str
+
+
+def searched(call: PassCall) -> Searched | None:
+    """What the search of a pass is made of; None for other passes."""
+    found = _SETS.search(call.source)
+    return None if found is None else Searched(found[1], found[2], found[3] or "")
+
+
+def with_first(call: PassCall, rules: int, postprocs: int) -> PassCall:
+    """The same search with the first of its rules and post-processors, and without a mutator."""
+    found = _SETS.search(call.source)
+    assert found is not None
+    made = (
+        f'sch_rules=list({_MS}.schedule_rule.ScheduleRule.create("{found[1]}"))[:{rules}], '
+        f'postprocs=list({_MS}.postproc.Postproc.create("{found[2]}"))[:{postprocs}], mutator_probs={{}}'
+    )
+    return replace(call, source=_SETS.sub(lambda _: made, call.source))
+
+
+def shorter(call: PassCall, rules: tuple[str, ...], postprocs: tuple[str, ...]) -> Iterator[tuple[str, PassCall]]:
+    """A search grown rule by rule, then post-processor by post-processor, each with the name of the last one. rules,
+    postprocs: what TVM calls those of its sets."""
+    for count, name in enumerate(rules, 1):
+        yield f"{PREFIX}.{name}", with_first(call, count, 0)
+    for count, name in enumerate(postprocs, 1):
+        yield f"{PREFIX}.{name}", with_first(call, len(rules), count)

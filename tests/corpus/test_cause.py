@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from corpus.cause import _REFUSED, LONGEST, UNCERTAIN, Cause, Facts, Rewrite, cause_of
+from corpus.cause import LONGEST, UNCERTAIN, Cause, Facts, Rewrite, cause_of
 from oracles.evidence import (
     AcrossProcesses,
     Died,
@@ -360,30 +360,6 @@ def test_the_text_is_one_printable_line_that_still_differs_where_it_is_cut() -> 
 
 def test_a_guess_is_no_certainty() -> None:
     assert str(Cause("A", "x", certain=False)) != str(Cause("A", "x"))
-
-
-def test_a_primitive_that_refuses_a_rule_is_of_the_rule_whichever_it_is() -> None:
-    def refused(primitive: str, said: str, *below: str, blamed: str = "ApplyDefaultSchedule") -> str:
-        rule = [("/opt/env/lib/python3.11/site-packages/tvm/s_tir/dlight/gpu/reduction.py", name) for name in below]
-        place = (
-            "/project/src/s_tir/schedule/concrete_schedule.cc",
-            f"void tvm::s_tir::ConcreteScheduleNode::{primitive}()",
-        )
-        text = "Traceback (most recent call last):\n" + "".join(frame(*one) for one in (*rule, place)) + said
-        return str(cause_of("survives", Failed(CRASH, "raised", text), blamed))
-
-    error = "tvm.s_tir.schedule.schedule.ScheduleError: An error occurred in the schedule primitive"
-    one = refused("Bind", f"{error} 'bind': The loop is bound", "apply")
-    assert one == refused(
-        "SetScope", f"{error} 'set-scope': The buffer is a parameter", "apply", "_sch_inner_reduction"
-    )
-    assert one == f"python/tvm/s_tir/dlight/gpu/reduction.py: {_REFUSED}"
-    assert refused("Bind", f"{error} 'bind': x", blamed="s_tir.DefaultGPUSchedule").startswith(
-        "s_tir.DefaultGPUSchedule: "
-    )
-    assert one != refused("Bind", "ValueError: Check failed: (loop) is false", "apply")
-    drawn = refused("Bind", f"{error} 'bind': x", blamed="s_tir.Schedule[split+bind]")
-    assert drawn != refused("Bind", f"{error} 'bind': y is not", blamed="s_tir.Schedule[split+bind]")
 
 
 def test_the_body_of_a_block_that_a_message_prints_does_not_count() -> None:

@@ -14,10 +14,11 @@ import pytest
 import tvm
 
 from generators import tvm_api
+from generators.case import PassCall
 from generators.passes.row import PassRow, Phase
 from generators.passes.sequences import draw_names
-from generators.passes.table import PASSES, SETUP, TIR_PASSES
-from generators.passes.tuning import PREFIX, ROWS
+from generators.passes.table import PASSES, SETUP, TIR_PASSES, default_call
+from generators.passes.tuning import PREFIX, ROWS, searched, shorter, with_first
 from generators.recipes.table import patterns_for
 from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
@@ -114,6 +115,47 @@ def test_a_candidate_follows_from_its_seed() -> None:
     ]
     assert told[0] == told[1]
     assert sum(word.lstrip("-").isdigit() for word in told[0].split()) >= 3 * len(ROWS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_what_it_schedules_is_marked_and_only_for_its_own_target(row: PassRow) -> None:
+    """The mark that MetaScheduleApplyDatabase and dlight set, by which nobody schedules a function again."""
+    mine = target_of(row)
+    (other,) = {"llvm", "cuda"} - {mine}
+    made = construct(row.sources[0])
+    with tvm.target.Target(eval(TARGETS[mine].source)):
+        module = legalised(row, 0)
+        done = made(module)
+        scheduled = [
+            g for g, f in module.functions.items() if not tvm_api.structural_equal(f, done[g], map_free_vars=True)
+        ]
+        assert scheduled and all(done[g].attrs["tirx.is_scheduled"] for g in scheduled)
+        assert tvm_api.structural_equal(made(done), done, map_free_vars=True)
+    with tvm.target.Target(eval(TARGETS[other].source)):
+        assert tvm_api.structural_equal(made(module), module, map_free_vars=True)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_search_grows_rule_by_rule(row: PassRow) -> None:
+    call = PassCall(row.name, row.sources[0])
+    made_of = searched(call)
+    assert made_of is not None and f"[{made_of.rules}]" in row.name + "[llvm]"
+    assert bool(made_of.mutator) == ("Evolutionary" in row.name)
+    steps = list(shorter(call, ("A", "B"), ("P",)))
+    assert [name for name, _ in steps] == [f"{PREFIX}.{name}" for name in "ABP"]
+    assert all("mutator_probs={}" in step.source for _, step in steps)
+    with tvm.target.Target(eval(TARGETS[target_of(row)].source)):
+        module = legalised(row, 0)
+        for count in (1, 99):
+            whole = construct(with_first(call, count, count).source)(module)
+            again = construct(with_first(call, count, count).source)(module)
+            assert tvm_api.structural_equal(whole, again, map_free_vars=True)
+        if not made_of.mutator:
+            assert tvm_api.structural_equal(whole, construct(call.source)(module), map_free_vars=True)
+
+
+def test_other_passes_are_no_searches() -> None:
+    assert searched(default_call("LegalizeOps")) is None
 
 
 def test_a_function_that_somebody_has_scheduled_stays() -> None:

@@ -54,7 +54,8 @@ class Summary:
     """What a statement does: accesses by memory, the variables it defines, the memory it allocates.
 
     Memory goes by the slot of the buffer that owns it, through any view. `rigid`: something
-    inside cannot be done for many iterations at once. `whole`: memory passed on to a packed function.
+    inside cannot be done for many iterations at once. `whole`: memory passed on to a packed function. `reduced`: by the
+    variable of a loop that a reduction axis goes over, the memory that its sblock writes.
     """
 
     accesses: dict[int, list[tuple[Buffer, tuple[Expr, ...]]]] = field(default_factory=dict)
@@ -62,6 +63,7 @@ class Summary:
     defined: set[int] = field(default_factory=set)
     allocated: set[int] = field(default_factory=set)
     whole: set[int] = field(default_factory=set)
+    reduced: dict[int, set[int]] = field(default_factory=dict)
     rigid: bool = False
     jumps: bool = False
 
@@ -73,6 +75,8 @@ class Summary:
         self.defined |= other.defined
         self.allocated |= other.allocated
         self.whole |= other.whole
+        for key, slots in other.reduced.items():
+            self.reduced.setdefault(key, set()).update(slots)
         self.rigid |= other.rigid
         self.jumps |= other.jumps
 
@@ -176,6 +180,8 @@ class Dependence:
         if block.init is not None:
             total.add(self.summary(block.init))
         total.add(self.summary(block.body))
+        for over in (node for binding, _ in block.reduce for node in walk(binding) if isinstance(node, Var)):
+            total.reduced.setdefault(over.key, set()).update(self.summary(block.body).written)
         total.rigid |= bool(block.allocs)
         total.allocated |= {buffer.slot for buffer in block.allocs}
 
@@ -214,11 +220,26 @@ class Dependence:
             return False
         return self.independent(loop) or self.scatters(loop)
 
-    def collides(self, loop: For) -> Store | None:
+    def alone(self, loop: For, around: Sequence[Block]) -> set[int]:
+        """The memory of the sblocks around a loop that each of its iterations has alone: all accesses lie inside.
+
+        TVM then allocates it there (src/s_tir/transform/plan_update_buffer_allocation_location.cc), unless a reduction
+        over the iterations needs it to last (sblock_buffer_access_lca_detector.cc).
+        """
+        inside, found = self.summary(loop), set[int]()
+        for block in around:
+            everywhere = self.summary(block)
+            for slot in {buffer.slot for buffer in block.allocs} - everywhere.whole:
+                if len(inside.accesses.get(slot, ())) == len(everywhere.accesses.get(slot, ())):
+                    found.add(slot)
+        return found - inside.reduced.get(loop.var.key, set())
+
+    def collides(self, loop: For, around: Sequence[Block] = ()) -> Store | None:
         """A store by which every iteration updates one and the same element from its old value. Iterations that run at
-        the same time lose the updates of others.
+        the same time lose the updates of others. around: the sblocks around the loop.
         """
         own, stores, left = {loop.var.key}, list[Store](), [loop.body]
+        apart = self.summary(loop).allocated | self.alone(loop, around)
         while left:
             match left.pop():
                 case Seq(body):
@@ -230,7 +251,7 @@ class Dependence:
                     own.add(var.key)
                 case Block(predicate=None, body=body):
                     left.append(body)
-                case Store() as store if store.buffer.memory not in self.summary(loop).allocated:
+                case Store() as store if store.buffer.memory not in apart:
                     stores.append(store)
         for store in stores:
             at = [node for index in store.indices for node in walk(index)]

@@ -67,7 +67,9 @@ def _masked(state: EmitState, code: Code, then: Stmt, other: Stmt | None) -> Non
 
 def block(state: EmitState, node: Block) -> None:
     """An sblock, under its predicate."""
-    outer, state.block = state.block, node.name
+    outer, state.block = (state.block, state.around), node.name
+    if node.allocs:
+        state.around += (node,)
     for buffer in node.allocs:
         alloc(state, buffer)
     if node.predicate is not None:
@@ -76,7 +78,7 @@ def block(state: EmitState, node: Block) -> None:
         if node.init is not None:
             init(state, node, ())
         state.stmt(node.body)
-    state.block = outer
+    state.block, state.around = outer
 
 
 def init(state: EmitState, node: Block, hoisted: tuple[int, ...]) -> None:

@@ -34,7 +34,7 @@ def _collides(state: EmitState, node: For) -> bool:
     several = isinstance(node.extent, Const) and node.extent.value > 1
     if node.kind != PARALLEL or not several or state.mask is not None:
         return False
-    store = state.dependence.collides(node)
+    store = state.dependence.collides(node, state.around)
     if store is None:
         return False
     what = f"iterations of a parallel loop change one element of {store.buffer.name}"

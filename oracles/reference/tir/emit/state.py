@@ -14,7 +14,7 @@ import numpy as np
 from oracles.reference.errors import Site, Unsupported
 from oracles.reference.tir.dependence import Dependence
 from oracles.reference.tir.intervals import Bounds
-from oracles.reference.tir.nodes import Buffer, DType, Expr, Stmt, Watched
+from oracles.reference.tir.nodes import Block, Buffer, DType, Expr, Stmt, Watched
 
 EmitExpr: TypeAlias = "Callable[[EmitState, Any], Code]"
 """The code of one kind of expression."""
@@ -119,7 +119,8 @@ class EmitState:
     """What is known at the current point of the generated function.
 
     name: of the PrimFunc. values: the code of each variable in scope that is no axis, by key. mask: the name of the
-    grid that says where the current code counts, or None. block: the sblock around. axes: the independent loops around,
+    grid that says where the current code counts, or None. block: the sblock around. around: those that allocate, the
+    outermost first. axes: the independent loops around,
     by the key of their variable; `rank` is how many dimensions grids have, `depth` how many of these are taken. loops:
     how many loops around run one iteration at a time. scattering: how many axes around have iterations that may store
     to one element. actor: the statement of a thread whose accesses are checked for data races. copying:
@@ -138,6 +139,7 @@ class EmitState:
     values: dict[int, Code] = field(default_factory=dict)
     mask: str | None = None
     block: str = ""
+    around: tuple[Block, ...] = ()
     axes: dict[int, Axis] = field(default_factory=dict)
     rank: int = 0
     depth: int = 0

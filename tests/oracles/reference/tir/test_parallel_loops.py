@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tvm
 from tvm import tirx
 
 from oracles.reference.errors import Trap
 from oracles.reference.tir import engine, run_prim_func
+from tests.oracles.oracle_bench import module_of
 
 LENGTH = 8
 
@@ -76,3 +78,65 @@ def test_iterations_that_change_one_element_race(body: Any, vectorise: bool, mon
 
 def test_what_is_an_iterations_own_is_no_race() -> None:
     assert run(tirx.ForKind.PARALLEL, own_count).tolist() == [5, 6, 7, 8, 9, 10, 11, 12, 0]
+
+
+SUMS = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((4,)), B: T.Buffer((3,))):
+        total = T.sblock_alloc_buffer((1,))
+        for i in {kind}(3):
+            with T.sblock("zero"):
+                T.writes(total[0])
+                total[0] = T.float32(0)
+            for k in range(4):
+                with T.sblock("sum"):
+                    v = T.axis.reduce(4, {over})
+                    T.reads(total[0], A[v])
+                    T.writes(total[0])
+                    total[0] = total[0] + A[v]
+            with T.sblock("copy"):
+                v = T.axis.spatial(3, i)
+                T.reads(total[0])
+                T.writes(B[v])
+                B[v] = total[0]
+{after}
+"""
+READ_AFTERWARDS = """
+        for j in range(1):
+            with T.sblock("again"):
+                v = T.axis.spatial(1, j)
+                T.reads(total[0])
+                T.writes(B[v])
+                B[v] = total[0]
+"""
+
+
+def sums(kind: str = "T.parallel", over: str = "k", after: str = "") -> Any:
+    return module_of(SUMS.format(kind=kind, over=over, after=after))
+
+
+def summed(module: Any) -> list[float]:
+    arrays = [np.arange(4, dtype="float32"), np.zeros(3, "float32")]
+    run_prim_func(module["main"], arrays)
+    return list(arrays[1].tolist())
+
+
+def test_iterations_that_alone_use_memory_of_the_block_around_them_have_it_each() -> None:
+    """TVM allocates it inside of the loop, whatever sblock holds it before that."""
+    assert summed(sums()) == summed(sums("range")) == [6, 6, 6]
+    planned = tvm.s_tir.transform.PlanAndUpdateBufferAllocationLocation()(sums())
+    assert summed(planned) == [6, 6, 6]
+    tensors = [tvm.runtime.tensor(np.arange(4, dtype="float32")), tvm.runtime.tensor(np.zeros(3, "float32"))]
+    tvm.compile(sums(), "llvm")(*tensors)
+    assert tensors[1].numpy().tolist() == [6, 6, 6]
+
+
+@pytest.mark.parametrize("module", [sums(over="i"), sums(after=READ_AFTERWARDS)], ids=["reduction", "read afterwards"])
+def test_iterations_that_share_memory_of_the_block_around_them_race(module: Any) -> None:
+    with pytest.raises(Trap, match="iterations of a parallel loop change one element of total"):
+        summed(module)
+    planned = tvm.s_tir.transform.PlanAndUpdateBufferAllocationLocation()(module)
+    with pytest.raises(Trap, match="iterations of a parallel loop change one element of total"):
+        summed(planned)

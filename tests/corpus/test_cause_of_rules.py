@@ -1,0 +1,46 @@
+"""Causes of what rules of schedules meet: the rule, whichever primitive refuses and whichever pass has applied it."""
+
+from __future__ import annotations
+
+from corpus.cause import _REFUSED, Facts, cause_of
+from oracles.verdict import CRASH, Failed
+from tests.corpus.test_throw_site import frame
+
+
+def test_a_primitive_that_refuses_a_rule_is_of_the_rule_whichever_it_is() -> None:
+    def refused(primitive: str, said: str, *below: str, blamed: str = "ApplyDefaultSchedule") -> str:
+        rule = [("/opt/env/lib/python3.11/site-packages/tvm/s_tir/dlight/gpu/reduction.py", name) for name in below]
+        place = (
+            "/project/src/s_tir/schedule/concrete_schedule.cc",
+            f"void tvm::s_tir::ConcreteScheduleNode::{primitive}()",
+        )
+        text = "Traceback (most recent call last):\n" + "".join(frame(*one) for one in (*rule, place)) + said
+        return str(cause_of("survives", Failed(CRASH, "raised", text), blamed))
+
+    error = "tvm.s_tir.schedule.schedule.ScheduleError: An error occurred in the schedule primitive"
+    one = refused("Bind", f"{error} 'bind': The loop is bound", "apply")
+    assert one == refused(
+        "SetScope", f"{error} 'set-scope': The buffer is a parameter", "apply", "_sch_inner_reduction"
+    )
+    assert one == f"python/tvm/s_tir/dlight/gpu/reduction.py: {_REFUSED}"
+    assert refused("Bind", f"{error} 'bind': x", blamed="s_tir.DefaultGPUSchedule").startswith(
+        "s_tir.DefaultGPUSchedule: "
+    )
+    assert one != refused("Bind", "ValueError: Check failed: (loop) is false", "apply")
+    drawn = refused("Bind", f"{error} 'bind': x", blamed="s_tir.Schedule[split+bind]")
+    assert drawn != refused("Bind", f"{error} 'bind': y is not", blamed="s_tir.Schedule[split+bind]")
+
+
+def test_what_a_search_meets_is_of_the_rule_whichever_search_it_is() -> None:
+    def met(primitive: str, said: str, search: str, rule: str) -> str:
+        place = ("/project/src/s_tir/schedule/concrete_schedule.cc", f"void tvm::s_tir::Schedule::{primitive}()")
+        below = ("/opt/site-packages/tvm/s_tir/meta_schedule/space_generator/space_generator.py", "generate")
+        text = "Traceback (most recent call last):\n" + frame(*below) + frame(*place) + said
+        return str(cause_of("survives", Failed(CRASH, "raised", text), search, Facts(rule=rule)))
+
+    error = "tvm.s_tir.schedule.schedule.ScheduleError: An error occurred in the schedule primitive"
+    one = met("Bind", f"{error} 'bind': The loop is bound", "Replay[cuda]", "AutoBind")
+    assert one == met("Split", f"{error} 'split': The factor is 0", "Evolve[cuda]", "AutoBind")
+    assert one == f"AutoBind: {_REFUSED}"
+    assert one != met("Bind", f"{error} 'bind': The loop is bound", "Replay[cuda]", "RewriteUnboundBlock")
+    assert one != met("Bind", "ValueError: Check failed: (loop) is false", "Replay[cuda]", "AutoBind")
