@@ -99,8 +99,8 @@ _TELLING = re.compile(
 rules. A check that fails there tells the bug, whichever pass has called it."""
 _UTILITIES = re.compile(r"(?:^|/)(?:\w*utils?|\w*_common|\w*functor|common|base|pattern_utils)\.\w+$")
 """Files of functions for others."""
-_INFERS = re.compile(r"(?:^|::)(InferType\w*)$")
-"""Type inference of an operator: what it refuses was built by another."""
+_INFERS = re.compile(r"(?:^|::)(InferType\w*|CallRetTypeDeriver::Derive)$")
+"""Type inference of an operator, or of a call of a function: what it refuses was built by another."""
 _TYPES_CALLS = re.compile(r"src/relax/op/")
 _OF_ONE_OPERATOR = re.compile(r"(?:^|::)Infer(?:Layout|MixedPrecision)\w*$")
 """What an operator says to a pass that asks. All else in src/relax/op/ makes and types calls that others have built."""

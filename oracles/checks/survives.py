@@ -24,7 +24,8 @@ from oracles.verdict import CRASH, PASSED, REJECTS, Failed, Skipped, Verdict
 # The patterns below read messages of TVM, which has no other way to say these things. None reads a message of ours.
 _NOT_YET = re.compile(r"not supported \S*\s*yet")
 
-_INFERENCE = re.compile(r"\bInferType\w*\(|::InferType")
+_INFERENCE = re.compile(r"\bInferType\w*\(|::InferType|\bDeriveCallRetType\(|::CallRetTypeDeriver::")
+"""Of calls of operators, and of calls of functions."""
 _OF_OPERATORS = "src/relax/op/"
 """TVM's files that make and type calls of operators. The frames above their helpers are often not named."""
 _ASKED_BY_PASSES = re.compile(r"Infer(?:Layout|MixedPrecision)")

@@ -35,6 +35,13 @@ def axis_out_of_range(module: Any) -> Any:
     return relax.BlockBuilder().normalize(relax.op.split(x, 2, axis=9))
 
 
+def ill_typed_call_of_a_function(module: Any) -> Any:
+    """A function that takes a shape is given a tensor: no operator stands in the trace."""
+    x = module["main"].params[0]
+    takes_shape = relax.Var("f", relax.FuncType([relax.ShapeType(ndim=1)], x.ty))
+    return relax.BlockBuilder().normalize(relax.Call(takes_shape, [x]))
+
+
 def asserts(module: Any) -> Any:
     assert len(module.functions) == 0, "an explanation does not make it a diagnostic"
     return module
@@ -52,6 +59,7 @@ CRASHES: dict[str, Callable[[Any], Any]] = {
     "no module at all": lambda module: 7,
     "internal error": raises(tvm.error.InternalError, "Check failed: (a == b) is false: "),
     "call that cannot be typed": ill_typed_call,
+    "call of a function that cannot be typed": ill_typed_call_of_a_function,
     "axis that an operator does not have": axis_out_of_range,
 }
 REJECTIONS: dict[str, Callable[[Any], Any]] = {
