@@ -22,10 +22,17 @@ from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, REJECTS, WRONG_
 LONGEST_TITLE = 120
 CODE = "codegen"
 """The culprit where every pass is right: `oracles.builds.build.CODEGEN`, which loads TVM."""
-TAGS = ("Relax", "TIRx", "S-TIR", "DLight", "Arith", "LLVM", "Codegen", "TOPI", "TVMScript")
+TAGS = ("Relax", "TIRx", "S-TIR", "DLight", "MetaSchedule", "Arith", "LLVM", "Codegen", "TOPI", "TVMScript")
 """The tags that titles of issues begin with, as most commits and issues of apache/tvm write them in 2026. Others are
 the kinds of targets, in capitals."""
-_SPACES = {"s_tir.dlight": "DLight", "s_tir": "S-TIR", "tirx": "TIRx", "sym": "Arith", "TVMScript": "TVMScript"}
+_SPACES = {
+    "s_tir.dlight": "DLight",
+    "s_tir.meta_schedule": "MetaSchedule",
+    "s_tir": "S-TIR",
+    "tirx": "TIRx",
+    "sym": "Arith",
+    "TVMScript": "TVMScript",
+}
 """TVM's name spaces, and their tags in its tracker; the longest that fits counts."""
 _SOURCES = {
     **dict.fromkeys(("src/arith/", "src/sym/"), "Arith"),
