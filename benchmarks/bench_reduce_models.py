@@ -48,7 +48,7 @@ FAR = 1e-3
 """Results that differ by more than this, relative to the largest, are wrong: right rewrites differ by 1e-6."""
 TRIED = 6
 """So many operators are tried, of which a wrong one does not show everywhere: in a branch that is not taken."""
-HANGS_S = 1.0
+HANGS_S = 0.5
 """When a candidate's child counts as hanging. Others end after milliseconds, on a busy machine after tenths of a
 second."""
 Predicate = Callable[[Candidate], bool]
