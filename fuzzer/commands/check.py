@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from fuzzer.errors import EnvironmentFault
-from fuzzer.oneshot.ask import ask, shot_folder
+from fuzzer.oneshot.ask import ask
 from fuzzer.oneshot.messages import Culprit, FaultLine, Note, Request, Row, VariableValue
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
 from fuzzer.own_numbers import DRAWN, OwnNumbers
+from fuzzer.processes.scratch import scratch_folder
 from fuzzer.results import CheckResult
 from fuzzer.trust import admit
 
@@ -40,9 +41,9 @@ def check_module(
     if not trust:
         admit(path, case, load)
     trust = trust or case.load is not None
-    with shot_folder() as scratch:
+    with scratch_folder() as scratch:
         request = Request(
-            "check", case, passes, scratch=scratch, explain=explain, subject=str(path), trust=trust, own=own
+            "check", case, passes, scratch=str(scratch), explain=explain, subject=str(path), trust=trust, own=own
         )
         replies = ask(request, LIMIT_S)
     rows = tuple(reply.row for reply in replies if isinstance(reply, Row))

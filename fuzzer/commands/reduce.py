@@ -15,7 +15,7 @@ from fuzzer.commands.reduce_asked import ReduceOptions, read_predicate
 from fuzzer.commands.reduce_output import ReductionOutput, identity
 from fuzzer.commands.reduce_shown import Shown, proposed_tries, shown
 from fuzzer.errors import EnvironmentFault, UsageError, tell
-from fuzzer.oneshot.ask import ask, shot_folder
+from fuzzer.oneshot.ask import ask
 from fuzzer.oneshot.messages import (
     STOP,
     Better,
@@ -35,6 +35,7 @@ from fuzzer.oneshot.messages import (
     Warned,
 )
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
+from fuzzer.processes.scratch import scratch_folder
 from fuzzer.protocol import Done, Ready, Refused
 from fuzzer.results import NothingToReduce, ReduceResult
 from fuzzer.settings import case_folder
@@ -175,10 +176,10 @@ class _Reducing:
     interrupted: Callable[[], bool] = lambda: False
 
     def reduction(self) -> Reduction | NothingFails:
-        with shot_folder() as scratch, Interrupts() as interrupts:
-            self.scratch, self.interrupted = Path(scratch), lambda: interrupts.happened
+        with scratch_folder() as scratch, Interrupts() as interrupts:
+            self.scratch, self.interrupted = scratch, lambda: interrupts.happened
             open_air = self.request.trust or self.request.predicate is not None
-            request = replace(self.request, scratch=scratch, trust=open_air)
+            request = replace(self.request, scratch=str(scratch), trust=open_air)
             try:
                 replies = ask(request, request.time_s + SLACK_S, self._hear, self._look)
             except EnvironmentFault as fault:

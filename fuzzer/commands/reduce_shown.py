@@ -11,9 +11,9 @@ from pathlib import Path
 
 from corpus.repro import json_beside
 from fuzzer.errors import EnvironmentFault
-from fuzzer.oneshot.ask import shot_folder
 from fuzzer.oneshot.messages import Reduction
 from fuzzer.processes import sandbox
+from fuzzer.processes.scratch import scratch_folder
 from fuzzer.replaying.ending import FAILS, PASSES
 from reports.summary import write_text
 
@@ -51,9 +51,9 @@ def shown(reduction: Reduction, trust: bool, tries: int = 1) -> Shown:
     script that does not show it in the first run is run RUNS times at least.
     """
     # Not the folder that the reduction has written into, where links may lie in wait.
-    with shot_folder() as folder, shot_folder() as scratch:
-        walled = None if trust else scratch
-        script = Path(folder) / "repro.py"
+    with scratch_folder() as folder, scratch_folder() as scratch:
+        walled = None if trust else str(scratch)
+        script = folder / "repro.py"
         if reduction.module_json is not None:
             write_text(json_beside(script), reduction.module_json)
         status, said, number = PASSES, "", 0

@@ -15,11 +15,10 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.oneshot.messages import Reply, Request
-from fuzzer.processes import scratch
 from fuzzer.processes.guard import end
 from fuzzer.processes.lines import Lines
 from fuzzer.processes.output import Output
@@ -146,10 +145,3 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     for pipe in (process.stdin, process.stdout):
         if pipe is not None and not pipe.closed:
             pipe.close()
-
-
-@contextmanager
-def shot_folder() -> Iterator[str]:
-    """A folder for a one-shot process; gone when the command ends."""
-    with scratch.scratch_folder() as folder:
-        yield str(folder)

@@ -11,7 +11,7 @@ from corpus.portable.text import adapted, with_shims
 from corpus.registry import Registry
 from corpus.replayable import Replayable
 from corpus.store import CorruptCase, StoredCase
-from fuzzer.oneshot.ask import shot_folder
+from fuzzer.processes.scratch import scratch_folder
 from fuzzer.replaying.comparison import expected_on, outcome_of
 from fuzzer.replaying.ending import Gone, ScriptEnd, ending_of, last_line
 from fuzzer.replaying.warm import Job, ServerGone, WarmTvm
@@ -58,8 +58,8 @@ class Replayer:
         return row
 
     def _row(self, found: Replayable, case: StoredCase, text: str, run: _Run) -> ReplayRow:
-        with shot_folder() as outer:
-            job = self._job(found, case, text, Path(outer))
+        with scratch_folder() as outer:
+            job = self._job(found, case, text, outer)
             end, seconds = run(job)
         ending = ending_of(end)
         expected = expected_on(case, self.warm.greeting.version, self.registry)

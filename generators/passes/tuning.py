@@ -42,7 +42,7 @@ _APPLIED = (
     "tvm.s_tir.schedule.Trace.apply_json_to_schedule(found.sch.trace.as_json(), sch), "
     "out.update_func(g, sch.mod['main'].with_attr('tirx.is_scheduled', True))"
 )
-"""The mark is what MetaScheduleApplyDatabase sets (src/relax/transform/meta_schedule.cc): nobody tunes such a function
+"""The mark is what MetaScheduleApplyDatabase sets (src/relax/transform/meta_schedule.cc): such a function is not tuned
 again."""
 _SCHEDULED = (
     "T.parallel(",
@@ -53,7 +53,7 @@ _SCHEDULED = (
     "T.sblock_attr(",
     "tirx.is_scheduled",
 )
-"""What stands in the script of a function that somebody has scheduled: MetaSchedule takes those that nobody has."""
+"""What stands in the script of a function that is scheduled: MetaSchedule takes those that are not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def _module_pass(steps: tuple[str, ...]) -> str:
 
 
 def _each(kind: _Kind, steps: tuple[str, ...]) -> str:
-    """Steps for each PrimFunc of static shapes that nobody has scheduled, `f`, which is called `g`; none where the
+    """Steps for each PrimFunc of static shapes that is not scheduled, `f`, which is called `g`; none where the
     module is for another kind of target."""
     static = (
         "all(isinstance(n, tvm.tirx.IntImm) for p in f.params for n in getattr(getattr(p, 'ty', p), 'shape', (p,)))"

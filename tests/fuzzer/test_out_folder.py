@@ -107,6 +107,7 @@ def test_a_run_can_be_gone_on_with_from_its_first_moment(tmp_path: Path, monkeyp
     monkeypatch.setattr(disk, "CHECKPOINT_S", 1e9)
     out, early = tmp_path / "out", tmp_path / "early"
     run_campaign(settings(out), Observers((writer(out), Moves(1, lambda: shutil.copytree(out, early)))))
+    assert (early / CHECKPOINT_FILE).is_file()
     whole(campaign(early, seed=None, resume=True))
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from fuzzer.oneshot import ask
 from fuzzer.processes import scratch
 from fuzzer.processes.scratch import scratch_folder, sweep
 
@@ -64,19 +63,20 @@ def test_folders_beside_each_other_live_and_go(there: Path) -> None:
 
 
 def test_a_command_removes_what_a_killed_one_has_left(there: Path) -> None:
-    hold = "import time\nfrom fuzzer.oneshot.ask import shot_folder\nwith shot_folder():\n    print(flush=True)\n"
+    imports = "import time\nfrom fuzzer.processes.scratch import scratch_folder\n"
+    hold = f"{imports}with scratch_folder():\n    print(flush=True)\n"
     environment = {**os.environ, "TMPDIR": str(there), "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
         [sys.executable, "-c", f"{hold}    time.sleep(1e6)"], env=environment, stdout=subprocess.PIPE
     ) as process:
         assert process.stdout is not None and process.stdout.readline()
         (before,) = names(there)
-        with ask.shot_folder() as mine:
-            assert names(there) == sorted([before, Path(mine).name])
+        with scratch_folder() as mine:
+            assert names(there) == sorted([before, mine.name])
         process.kill()
     assert names(there) == [before]
-    with ask.shot_folder() as mine:
-        assert names(there) == [Path(mine).name]
+    with scratch_folder() as mine:
+        assert names(there) == [mine.name]
 
 
 def test_every_scratch_folder_among_the_temporary_files_is_one_that_is_swept() -> None:

@@ -6,20 +6,18 @@ import os
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 
-from typing import Any
 
 import pytest
 import tvm
 
 from generators import tvm_api
 from generators.passes.dlight import PREFIX, ROWS
-from generators.passes.row import PassRow, Phase
+from generators.passes.row import PassRow
 from generators.passes.sequences import draw_names
-from generators.passes.table import PASSES, SETUP, TIR_PASSES
-from generators.recipes.table import patterns_for
-from generators.relax.relax_program import draw_program
+from generators.passes.table import PASSES, TIR_PASSES
 from generators.source import SeededSource
 from generators.targets import TARGETS
+from tests.generators.shaped_programs import construct, legalised
 
 SEEDS = 14
 GOAL = 0.2
@@ -36,20 +34,6 @@ REFUSALS = (ValueError, TypeError, AttributeError, AssertionError, tvm.error.Int
 
 def target_of(row: PassRow) -> str:
     return "cuda" if row.name.startswith(f"{PREFIX}.gpu") else "llvm"
-
-
-def construct(text: str) -> Any:
-    return eval(text, dict(tvm_api.PASS_NAMES))
-
-
-def legalised(row: PassRow, index: int) -> Any:
-    """A program with one of the row's shapes, where the rule may stand first."""
-    source = SeededSource(31, index)
-    program = draw_program(source, patterns=patterns_for([source.pick(row.fires.recipes)]))
-    module = program.module
-    for call in SETUP[Phase.LEGAL]:
-        module = construct(call.source)(module)
-    return module
 
 
 def test_each_rule_has_a_row_of_its_own() -> None:

@@ -8,21 +8,19 @@ os.environ.setdefault("TVM_NUM_THREADS", "1")
 
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 import tvm
 
 from generators import tvm_api
 from generators.case import PassCall
-from generators.passes.row import PassRow, Phase
+from generators.passes.row import PassRow
 from generators.passes.sequences import draw_names
-from generators.passes.table import PASSES, SETUP, TIR_PASSES, default_call
+from generators.passes.table import PASSES, TIR_PASSES, default_call
 from generators.passes.tuning import PREFIX, ROWS, searched, shorter, with_first
-from generators.recipes.table import patterns_for
-from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
 from generators.targets import TARGETS
+from tests.generators.shaped_programs import construct, legalised
 from tests.oracles.oracle_bench import module_of
 
 SEEDS = 10
@@ -36,20 +34,6 @@ REFUSALS = (ValueError, TypeError, tvm.error.InternalError, tvm.s_tir.ScheduleEr
 
 def target_of(row: PassRow) -> str:
     return "cuda" if row.name.endswith("[cuda]") else "llvm"
-
-
-def construct(text: str) -> Any:
-    return eval(text, dict(tvm_api.PASS_NAMES))
-
-
-def legalised(row: PassRow, index: int) -> Any:
-    """A program with one of the row's shapes, where the pass may stand first."""
-    source = SeededSource(31, index)
-    program = draw_program(source, patterns=patterns_for([source.pick(row.fires.recipes)]))
-    module = program.module
-    for call in SETUP[Phase.LEGAL]:
-        module = construct(call.source)(module)
-    return module
 
 
 def test_each_search_has_a_row_for_each_set_of_rules() -> None:
