@@ -195,7 +195,7 @@ def _do(
     except CannotAnswer:
         word = CUT_OFF
     except Exception as error:  # noqa: BLE001 - the worker boundary: the parent sees the last word
-        word, text = RAISED, _in_a_line(error)
+        word, text = RAISED, in_a_line(error)
         _of_this_process(me, on_error)
     except BaseException as end:  # noqa: BLE001 - SystemExit and the like, which only code under test raises
         status = _status_of(end)
@@ -218,7 +218,8 @@ def _of_this_process(me: _Child, action: Callable[[], None]) -> None:
         action()
 
 
-def _in_a_line(error: Exception) -> str:
+def in_a_line(error: Exception) -> str:
+    """What was raised, and where, for readers."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     first = (str(error).strip().splitlines() or ["no message"])[0]
     return f"{type(error).__name__}: {first} ({Path(last.filename).name}:{last.lineno})"

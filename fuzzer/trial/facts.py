@@ -19,6 +19,7 @@ from corpus.throw_site import called_operator, sites
 from fuzzer.protocol import Plan
 from fuzzer.trial.left_for_vm import left_for_vm
 from fuzzer.trial.lowered import narrowed
+from fuzzer.trial.own_faults import OwnFaults
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.rules import Taken, rule_in, rule_that_raises, with_types
 from generators.operators.table import OPERATORS
@@ -36,7 +37,7 @@ from oracles.checks import determinism, executable, idempotence, numeric, pipeli
 from oracles.checks.legalised import LEGALIZE
 from oracles.checks.purity import holds_kills
 from oracles.evidence import AnotherForm, Died, Hung, InKernel, OutOfMemory, ReferenceTrap
-from oracles.forked import ChildRaised, Ended, forked
+from oracles.forked import Ended, forked
 from oracles.ir.contents import ELEMENTWISE, contents, inferred_kind, odd_floats, operator_kind, traits_of
 from oracles.ir.operators import operator_calls
 from oracles.ir.regions import declares_what_it_does
@@ -73,16 +74,13 @@ def cause_in(oracle: str, failed: Failed, culprit: str, case: Candidate, plan: P
 
     Where not even what the module holds can be said, which is a fault of ours, the verdict alone has to do."""
     looked = _Look(oracle, failed, named_in(culprit, repertoire.rows), case, plan, repertoire)
-    try:
-        facts = _found(looked.facts)
-    except ChildRaised:  # TVM raises, or we do, when the passes are applied again.
-        facts = None
+    faults = OwnFaults()
+    facts = faults.unless_at_fault(_LOOKING, lambda: _found(looked.facts), None)
     if facts is None:  # What fails ends the process, or does not end.
-        try:
-            facts = _found(looked.of_module)
-        except ChildRaised as fault:
-            return Found(replace(cause_of(oracle, failed, culprit), certain=False), own_fault=f"{_LOOKING}: {fault}")
-    return Found(cause_of(oracle, failed, culprit, facts), "" if facts is None else facts.logged)
+        facts = faults.unless_at_fault(_LOOKING, lambda: _found(looked.of_module), None)
+    cause = cause_of(oracle, failed, culprit, facts)
+    certain = cause.certain and not faults.lines
+    return Found(replace(cause, certain=certain), "" if facts is None else facts.logged, str(faults))
 
 
 def _found(look: Callable[[], Facts]) -> Facts | None:

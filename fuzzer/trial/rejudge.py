@@ -34,7 +34,13 @@ from generators.passes.table import SETUP
 from generators.source import SeededSource
 from oracles.evidence import Died, Hung
 from oracles.forked import ChildRaised
-from oracles.ir.regions import declares_what_it_does, divides_in_the_open, unguarded_divisions
+from oracles.ir.regions import (
+    declares_what_it_does,
+    divides_in_the_open,
+    regions_outside,
+    shared_by_virtual_threads,
+    unguarded_divisions,
+)
 from oracles.table import ORACLES
 from oracles.verdict import REJECTS, Failed
 
@@ -105,8 +111,9 @@ class Rejudge:
         self._likeness = Likeness.of(failure)
         self._sound: tuple[bool, ...] | None = None
         """What the first candidate, which is the case itself, has right: nothing smaller may have it wrong."""
-        self._divisions = 0
-        """How many divisions of the first candidate have no guard: a reduction that drops calls runs none of them."""
+        self._doubtful: tuple[int, ...] = ()
+        """How many divisions of the first candidate have no guard (a reduction that drops calls runs none of them),
+        regions may leave their buffers, and accesses of virtual threads may meet: nothing smaller may have more."""
         self.last: Failure | None = None
 
     def watched_by(self, watch: Watch) -> None:
@@ -116,15 +123,16 @@ class Rejudge:
 
     def interesting(self, candidate: Candidate) -> bool:
         """Whether the candidate fails in the same way, and is a program whose blocks say what they do, whose divisions
-        are guarded and whose passes stand in no order that TVM documents otherwise where that holds of the failing
-        one."""
+        are guarded, whose regions lie in their buffers, whose virtual threads share nothing and whose passes stand in
+        no order that TVM documents otherwise where that holds of the failing one."""
         calls = (*SETUP[Phase(self._plan.phase)], *candidate.setup, *candidate.passes)
         in_order = not breaches([call.name for call in calls], self._repertoire.rows)
-        sound = (declares_what_it_does(candidate.module), not divides_in_the_open(candidate.module), in_order)
-        divisions = unguarded_divisions(candidate.module)
+        module = candidate.module
+        sound = (declares_what_it_does(module), not divides_in_the_open(module), in_order)
+        doubtful = (unguarded_divisions(module), regions_outside(module), shared_by_virtual_threads(module))
         if self._sound is None:
-            self._sound, self._divisions = sound, divisions
-        elif divisions > self._divisions or any(
+            self._sound, self._doubtful = sound, doubtful
+        elif any(now > then for then, now in zip(self._doubtful, doubtful, strict=True)) or any(
             was and not still for was, still in zip(self._sound, sound, strict=True)
         ):
             return False

@@ -23,6 +23,7 @@ from fuzzer.trial.facts import cause_in
 from fuzzer.trial.forked_judge import CandidateAnswer, ForkedJudge
 from fuzzer.trial.hang_limit import FIRST_S as HANGING
 from fuzzer.trial.official import OFFICIAL, official_entry, takes_as_it_is
+from fuzzer.trial.own_faults import OwnFaults
 from fuzzer.trial.rejudge import NotJudged, Rejudge, Rejudging
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrink_across import RejudgeAcross
@@ -46,6 +47,11 @@ from oracles.reference.values import Runtime, Tensor, declared, flattened
 from oracles.table import BUILD, NEED_NUMBERS, ORACLES, tier_at
 from oracles.verdict import CRASH, Failed
 
+LOWERING_TO_BLAME = "looking for the lowering to blame"
+AGAIN = "judging the reduced case again"
+EXPECTED = "computing what the reference gives"
+WHOSE = "asking whose fault the numbers are"
+AFTER = "looking at what the pass has made"
 ASKED_SHARE = 0.1
 """Of the time for a reduction, so much is kept for asking whether an official pipeline shows what is left."""
 
@@ -88,10 +94,12 @@ def _shrunk(
     asked = _Asked(plan, repertoire, rejudge, failure, blamed, ASKED_SHARE * budget_s, watch)
     reduction, official = _reduced(rejudge, asked, begun, (1 - ASKED_SHARE) * budget_s)
     ends = failure.oracle == BUILD and failure.symptom == CRASH and failure.culprit == CODEGEN
+    faults = OwnFaults()
     if ends and (repertoire.under_test is None or not TARGETS[plan.target].threads):
-        first = _first_wrong(plan, repertoire, reduction.candidate)
+        small = reduction.candidate
+        first = faults.unless_at_fault(LOWERING_TO_BLAME, lambda: _first_wrong(plan, repertoire, small), None)
         blamed = _blamed_after(blamed, first, repertoire.under_test)
-    return None if blamed is None else _finding(asked, reduction, blamed, official, like)
+    return None if blamed is None else _finding(asked, reduction, blamed, official, like, faults)
 
 
 def _start(rejudge: Rejudging, plan: Plan, failure: Failure, start: Candidate) -> Candidate | None:
@@ -103,19 +111,21 @@ def _start(rejudge: Rejudging, plan: Plan, failure: Failure, start: Candidate) -
     return start if rejudge.interesting(start) else None
 
 
-def _finding(asked: _Asked, reduction: Smallest, blamed: str, official: str, like: Case) -> Finding:
+def _finding(asked: _Asked, reduction: Smallest, blamed: str, official: str, like: Case, faults: OwnFaults) -> Finding:
+    """The finding. What of ours raises while more is asked of it makes its cause a guess, and nothing else."""
     plan, repertoire, failure, candidate = asked.plan, asked.repertoire, asked.failure, reduction.candidate
-    asked.rejudge.interesting(candidate)
+    faults.unless_at_fault(AGAIN, lambda: asked.rejudge.interesting(candidate), False)
     last = asked.rejudge.last or failure
     case = as_case(candidate, like)
     blamed = culprit_named(blamed, case.passes)
     verdict = Failed(last.symptom, last.message, last.detail or failure.detail, blamed, last.evidence, last.difference)
     signature = signature_of(last.oracle, verdict, blamed, operators_in(case.module.script))
     found = cause_in(failure.oracle, verdict, blamed, candidate, plan, repertoire)
+    if found.own_fault:
+        faults.lines.append(found.own_fault)
     if found.logged:
         verdict = replace(verdict, detail=f"{verdict.detail}\nTVM logs: {found.logged}".lstrip("\n"))
-    compares = failure.oracle in NEED_NUMBERS
-    unended = isinstance(last.evidence, Hung) and failure.oracle == survives.ORACLE.name
+    further = _further(asked, candidate, isinstance(last.evidence, Hung), faults)
     return Finding(
         case=case,
         verdict=verdict,
@@ -125,15 +135,37 @@ def _finding(asked: _Asked, reduction: Smallest, blamed: str, official: str, lik
         at_s=0.0,
         tvm=str(tvm.__version__),
         reduced=reduction.stats(),
-        expectations=expectations_of(candidate, plan, repertoire) if compares else (),
-        fault=whose_fault(candidate, plan, repertoire) if compares else (),
+        expectations=further.expectations,
+        fault=further.fault,
         promise=ORACLES[failure.oracle].promise,
-        cause=str(found.cause),
-        own_fault=found.own_fault,
-        aftermath=Aftermath() if unended else aftermath_of(candidate, plan, repertoire, failure.oracle),
+        cause=str(replace(found.cause, certain=found.cause.certain and not faults.lines)),
+        own_fault=str(faults),
+        aftermath=further.aftermath,
         environment=environment(),
         official=official,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Further:
+    """What a finding says besides: see `corpus.finding.Finding`."""
+
+    expectations: tuple[Expectation, ...]
+    fault: tuple[str, ...]
+    aftermath: Aftermath
+
+
+def _further(asked: _Asked, case: Candidate, hung: bool, faults: OwnFaults) -> _Further:
+    plan, repertoire, oracle = asked.plan, asked.repertoire, asked.failure.oracle
+    expectations: tuple[Expectation, ...] = ()
+    fault: tuple[str, ...] = ()
+    if oracle in NEED_NUMBERS:
+        expectations = faults.unless_at_fault(EXPECTED, lambda: expectations_of(case, plan, repertoire), ())
+        fault = faults.unless_at_fault(WHOSE, lambda: whose_fault(case, plan, repertoire), ())
+    aftermath = Aftermath()
+    if not (hung and oracle == survives.ORACLE.name):
+        aftermath = faults.unless_at_fault(AFTER, lambda: aftermath_of(case, plan, repertoire, oracle), aftermath)
+    return _Further(expectations, fault, aftermath)
 
 
 def _tier(plan: Plan, repertoire: Repertoire, failure: Failure, case: Candidate) -> Tier:

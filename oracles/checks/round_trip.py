@@ -11,6 +11,7 @@ left as it was is not read again: a result that is its input, and scripts of Pri
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass
 
@@ -35,6 +36,8 @@ UNWRITTEN = (".dom.min", ".ty")
 """Ends of access paths whose loss is no loss, and of their beginnings: a script has no place for them. The lower
 bound of a block axis is an unwritten zero that takes the dtype of the extent; types of sequences and of regions, and
 the layouts of buffers, are derived anew."""
+_QUOTED = re.compile(r"^ *\d+ \| +(.*)$", re.MULTILINE)
+"""The line of source at which the parser stops."""
 _ERRORS = (tvm.error.DiagnosticError, ValueError, TypeError, RuntimeError, SyntaxError)
 
 
@@ -44,7 +47,7 @@ def script_loss(module: IRModule) -> tuple[str, str]:
         text = T.script_of(module)
         again = T.module_from_script(text)
     except _ERRORS as error:
-        return f"script does not parse: {headline(_without_source(str(error)))}", str(error)
+        return f"script does not parse: {headline(_without_source(str(error))) or _place(str(error))}", str(error)
     return _compared("script", module, again)
 
 
@@ -84,7 +87,21 @@ def _compared(form: str, module: IRModule, again: IRModule) -> tuple[str, str]:
 
 def _without_source(text: str) -> str:
     """The parser's message without the lines of source that it quotes."""
-    return text.split("\n -->")[0].removeprefix("error: ")
+    return text.split("\n -->")[0].removeprefix("error:").strip()
+
+
+def _place(text: str) -> str:
+    """What stands in for a message, which assertions of TVM's parser lack: the statement that it quotes, where that is
+    a line of its own, without the names that it binds."""
+    quoted = _QUOTED.search(text)
+    try:
+        statement = ast.parse(quoted[1] if quoted else "")
+    except SyntaxError:
+        return "no reason is given"
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            node.id = "_"
+    return f"no reason is given at `{ast.unparse(statement)}`" if statement.body else "no reason is given"
 
 
 _SCRIPTS = by_module(script_loss)

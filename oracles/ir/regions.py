@@ -1,16 +1,18 @@
 """Properties that a PrimFunc must have for a wrong result to mean anything. Reduction must not break them.
 
 Sblocks declare the buffers that they read and write, and their iterations: schedule primitives and lowerings rely on
-T.reads, T.writes and the extents of block axes. Divisions must stand where their guard protects them.
+T.reads, T.writes and the extents of block axes. Divisions must stand where their guard protects them, regions lie in
+their buffers, and virtual threads, which nothing orders, work on elements of their own.
 """
 
 from __future__ import annotations
 
+import tvm
 from tvm import s_tir, tirx
 
 from generators import tvm_api as T
-from generators.tvm_api import IRModule, Node, PrimFunc, Stmt, Var
-from oracles.ir.walk import nodes_of, prim_funcs
+from generators.tvm_api import Expr, IRModule, Node, PrimFunc, Stmt, Var
+from oracles.ir.walk import nodes_of, prim_funcs, prim_vars
 
 
 def declares_what_it_does(module: IRModule) -> bool:
@@ -42,6 +44,86 @@ def unguarded_divisions(module: IRModule) -> int:
         guarded = {division for guard in guards for division in _doubtful(guard)}
         found += sum(division not in guarded for division in _doubtful(function.body))
     return found
+
+
+def regions_outside(module: IRModule) -> int:
+    """How many dimensions of the regions that sblocks declare, or match a buffer with, are not known to lie in those of
+    their buffer, whatever values the axes and the loops around have."""
+    return sum(_outside(function) for _, function in prim_funcs(module))
+
+
+def _outside(function: PrimFunc) -> int:
+    blocks = nodes_of(function.body, s_tir.SBlock)
+    known = tvm.sym.Analyzer()
+    ranges = {axis.var: axis.dom for block in blocks for axis in block.iter_vars}
+    for loop in nodes_of(function.body, tirx.For):
+        ranges[loop.loop_var] = tvm.ir.Range.from_min_extent(loop.min, loop.extent)
+    for var, values in ranges.items():
+        known.bind(var, values)
+    regions = [region for block in blocks for region in (*block.reads, *block.writes)]
+    regions += [match.source for block in blocks for match in block.match_buffers]
+    return sum(
+        not (known.can_prove(reach.min >= 0) and known.can_prove(reach.min + reach.extent <= size))
+        for region in regions
+        for reach, size in zip(region.region, region.source.shape, strict=True)
+    )
+
+
+def shared_by_virtual_threads(module: IRModule) -> int:
+    """How many accesses of virtual threads to a buffer from around them, into which they store, do not depend on which
+    of them it is: two of them may then touch one element. A matched buffer, a view of another one, is passed over."""
+    return sum(_shared(function) for _, function in prim_funcs(module))
+
+
+def _shared(function: PrimFunc) -> int:
+    found = 0
+    values: dict[Var, Expr] = {bind.var: bind.value for bind in nodes_of(function.body, tirx.Bind)}
+    for realize in nodes_of(function.body, s_tir.SBlockRealize):
+        for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+            values[axis.var] = value
+    for thread, body in _virtual_threads(function):
+        blocks = nodes_of(body, s_tir.SBlock)
+        own = {buffer for block in blocks for buffer in block.alloc_buffers}
+        own |= {match.buffer for block in blocks for match in block.match_buffers}
+        own |= {each.buffer for each in nodes_of(body, (tirx.AllocBuffer, tirx.DeclBuffer))}
+        stores = [(store.buffer, store.indices) for store in nodes_of(body, tirx.BufferStore)]
+        loads = [(load.source, load.indices) for load in nodes_of(body, T.TensorLoad)]
+        stored = {buffer for buffer, _ in stores} - own
+        found += sum(buffer in stored and not _depends(at, thread, values) for buffer, at in (*stores, *loads))
+    return found
+
+
+def _virtual_threads(function: PrimFunc) -> list[tuple[Var, Stmt]]:
+    """The variables of more than one virtual thread, and what these do."""
+    loops = [
+        (loop.loop_var, loop.extent, loop.body)
+        for loop in nodes_of(function.body, tirx.For)
+        if loop.thread_binding is not None and str(loop.thread_binding.thread_tag).startswith("vthread")
+    ]
+    attributes = [
+        (attribute.node.var, attribute.value, attribute.body)
+        for attribute in nodes_of(function.body, tirx.AttrStmt)
+        if str(attribute.attr_key) == "virtual_thread"
+    ]
+    return [(var, body) for var, extent, body in (*loops, *attributes) if not _is(extent, 1)]
+
+
+def _depends(indices: list[Expr], var: Var, values: dict[Var, Expr]) -> bool:
+    """Whether an index is made of the variable. values: what other variables stand for."""
+    seen: set[Var] = set()
+    left = [each for index in indices for each in prim_vars(index)]
+    while left:
+        each = left.pop()
+        if each.same_as(var):
+            return True
+        if each not in seen:
+            seen.add(each)
+            left += prim_vars(values[each]) if each in values else ()
+    return False
+
+
+def _is(expr: Expr, number: int) -> bool:
+    return isinstance(expr, tirx.IntImm) and int(expr.value) == number
 
 
 def _choices(body: Stmt) -> list[Node]:

@@ -9,11 +9,19 @@ os.environ.setdefault("TVM_NUM_THREADS", "1")
 from typing import Any
 
 import pytest
+from tvm import s_tir, tirx
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from generators import tvm_api
-from oracles.ir.regions import declares_what_it_does, divides_in_the_open, unguarded_divisions
+from oracles.ir.regions import (
+    declares_what_it_does,
+    divides_in_the_open,
+    regions_outside,
+    shared_by_virtual_threads,
+    unguarded_divisions,
+)
+from oracles.ir.walk import nodes_of
 
 HEAD = """
 @I.ir_module
@@ -123,3 +131,57 @@ def test_a_guard_may_be_a_statement() -> None:
         '\n        for i in range(4):\n            if i != 0:\n                B[i, 0] = T.Cast("float32", 7 % i)\n'
     )
     assert unguarded_divisions(module(guarded)) == 0
+
+
+@pytest.mark.parametrize(
+    ("reads", "matched", "outside"),
+    [
+        ("A[v, w]", "A[v, 0:4]", 0),
+        ("A[v, w]", "A[v, 1:5]", 1),
+        ("A[v, w]", "A[v + 1, 0:4]", 1),
+        ("A[v, w + 1]", "A[v, 0:4]", 1),
+        ("A[v - 1, w + 1]", "A[v, 0:4]", 2),
+        ("A[v // 2 + 2, w]", "A[v, 0:4]", 0),
+    ],
+)
+def test_regions_that_may_leave_their_buffers_are_counted(reads: str, matched: str, outside: int) -> None:
+    body = f'C = T.match_buffer({matched}, (1, 4), "float32", offset_factor=1)\n                B[v, w] = C[0, w]'
+    assert regions_outside(module(ROW.format(reads=reads, writes="B[v, w]", body=body))) == outside
+
+
+@pytest.mark.parametrize(
+    ("body", "shared"),
+    [
+        ("B[i, 0] = A[i, 0]", 0),
+        ("B[0, 0] = A[i, 0]", 1),
+        ("B[0, 0] = B[0, 0] + A[i, 0]", 2),
+        ("B[i, 0] = B[0, 0]", 1),
+        ("for j in range(2):\n                B[j, i // 2] = A[0, 0]", 0),
+        ('C = T.alloc_buffer((1,), "float32")\n            C[0] = A[i, 0]\n            B[i, 0] = C[0]', 0),
+        ("k: T.let[T.int32] = i + 1\n            B[k - 1, 0] = A[0, 0]", 0),
+    ],
+)
+def test_what_virtual_threads_share_is_counted(body: str, shared: int) -> None:
+    for count, tag in ((4, "vthread.x"), (1, "vthread.x"), (4, "threadIdx.x")):
+        text = f'\n        for i in T.thread_binding({count}, thread="{tag}"):\n            {body}\n'
+        assert shared_by_virtual_threads(module(text)) == (shared if (count, tag) == (4, "vthread.x") else 0)
+
+
+def test_axes_of_blocks_stand_for_their_virtual_threads() -> None:
+    block = """
+        for i in T.thread_binding(4, thread="vthread.x"):
+            with T.sblock("b"):
+                v = T.axis.spatial(4, {binding})
+                T.reads(A[v, 0])
+                T.writes(B[v, 0])
+                B[v, 0] = A[v, 0]
+"""
+    assert shared_by_virtual_threads(module(block.format(binding="i"))) == 0
+    assert shared_by_virtual_threads(module(block.format(binding="0"))) == 1
+
+
+def test_lowered_virtual_threads_are_seen_too() -> None:
+    shared = module('\n        for i in T.thread_binding(4, thread="vthread.x"):\n            B[0, 0] = A[i, 0]\n')
+    lowered = s_tir.transform.LowerOpaqueBlock()(shared)
+    assert not [loop for loop in nodes_of(lowered["main"].body, tirx.For) if loop.thread_binding is not None]
+    assert shared_by_virtual_threads(lowered) == 1

@@ -261,6 +261,21 @@ def test_a_module_whose_script_does_not_parse_is_the_printers_fault() -> None:
     assert verdict.culprit == round_trip.PRINTER
 
 
+def test_a_parser_that_gives_no_reason_is_told_by_the_statement_it_stops_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stops(line: str) -> str:
+        text = f"error: \n --> <str>:6:9\n   |  \n 6 |          {line}\n   |          ^^^^\n"
+
+        def raises(_text: str) -> Any:
+            raise tvm.error.DiagnosticError(text)
+
+        monkeypatch.setattr(round_trip.T, "module_from_script", raises)
+        return round_trip.script_loss(module_of(DATAFLOW))[0]
+
+    assert stops("a: R.Tuple = b") == "script does not parse: no reason is given at `_: R.Tuple = b`"
+    assert stops("lv1: R.Tuple") == stops("a: R.Tuple") == "script does not parse: no reason is given at `_: R.Tuple`"
+    assert stops("with R.dataflow():") == "script does not parse: no reason is given"
+
+
 UNSPEAKABLE = "not a name"
 
 
