@@ -71,10 +71,18 @@ def _type_arguments(script: str) -> Edits:
 def _wide_floats(script: str) -> Edits:
     """The parser makes a float32 of the argument of `T.float64(1e300)` first."""
     for call in _calls(script):
-        if ast.unparse(call.func) == "T.float64":
-            value = float(ast.literal_eval(call.args[0]))
-            if _LARGEST_FLOAT32 < abs(value) < math.inf:
-                yield call, f'T.FloatImm("float64", {value!r})'
+        value = _number(call.args) if ast.unparse(call.func) == "T.float64" else None
+        if value is not None and _LARGEST_FLOAT32 < abs(value) < math.inf:
+            yield call, f'T.FloatImm("float64", {value!r})'
+
+
+def _number(arguments: list[ast.expr]) -> float | None:
+    """The number that is the only argument; None where it is something else. `T.float64()` is a type."""
+    try:
+        [number] = arguments
+        return float(ast.literal_eval(number))
+    except (ValueError, TypeError):
+        return None
 
 
 def _scalar_types(script: str) -> Edits:
@@ -110,7 +118,7 @@ def _unfolded(script: str) -> Edits:
 def _axes_from_int32(script: str) -> Edits:
     """`T.axis.spatial(n, i)` begins at a zero of the dtype of n; Python code often makes a zero of int32."""
     for call in _calls(script):
-        if ast.unparse(call.func) in _AXES and not isinstance(call.args[0], ast.Tuple):
+        if ast.unparse(call.func) in _AXES and call.args and not isinstance(call.args[0], ast.Tuple):
             yield call.args[0], f"(0, {ast.unparse(call.args[0])})"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import tvm
 from tvm import relax, tirx
 from tvm.script import relax as R
 
-from corpus import script_losses
+from corpus import rewrites, script_losses
 from corpus.module_text import live_module, text_of
 from corpus.repro import json_beside, repro_text
 from corpus.store import StoredCase, read_case, write_case
@@ -264,3 +265,11 @@ def test_constants_and_lines_stand_together() -> None:
     assert text.json is None
     assert "np.array([1.0, 2.0]" in text.script
     assert T.structural_equal(live_module(text), module)
+
+
+@pytest.mark.parametrize("number", ["", "x", '"inf"', "1, 2", "-x", "1e300"])
+def test_every_script_is_read_whatever_its_calls_are_given(number: str) -> None:
+    script = f"y = T.float64({number})\nz = T.axis.spatial({number})\n"
+    wide = script.replace("T.float64(1e300)", 'T.FloatImm("float64", 1e+300)')
+    assert rewrites.readable(script) == wide
+    assert all(ast.parse(one) for one in rewrites.scripts(script))
