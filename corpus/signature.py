@@ -79,6 +79,8 @@ _STEPS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<=function call )\S.*?(?= occurs\b)"), "<ir>"),
     (re.compile(r"(?<=impure call: )\S.*"), "<ir>"),
     (re.compile(r"(?<=[Bb]uffers )\w+ and \w+"), "<name> and <name>"),
+    (re.compile(r"(?<=between the groups )\w+ and \w+(?= are in)"), "<name> and <name>"),
+    (re.compile(r"(?<=no reason is given at )`(.*)`"), r"\1"),
     (re.compile(r"(?<=input buffer )\w+(?= is not allocated)"), "<name>"),
     (re.compile(r"(?<=for new iter value )\w+"), "<name>"),
     (re.compile(r"(?<=[Ii]nvalid layout )\S+"), "<layout>"),

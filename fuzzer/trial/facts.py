@@ -33,7 +33,7 @@ from oracles.builds.blame import lowering_of
 from oracles.builds.build import CODEGEN, as_built, lowered_by, passes_to_come
 from oracles.builds.needs import builder_of
 from oracles.builds.tir_build import compiled_from
-from oracles.checks import determinism, executable, idempotence, numeric, pipelines
+from oracles.checks import determinism, executable, idempotence, numeric, pipelines, well_formed
 from oracles.checks.legalised import LEGALIZE
 from oracles.checks.purity import holds_kills
 from oracles.evidence import AnotherForm, Died, Hung, InKernel, OutOfMemory, ReferenceTrap
@@ -57,6 +57,8 @@ LIMIT_S = 30.0
 """Seconds that looking may take; what is not found by then is unknown."""
 _LOOKING = "looking for the cause"
 _VM_CODEGEN = "src/relax/backend/vm/codegen_vm.cc"
+_MEETS_DEFINITIONS = "tirx::VarUseDefAnalyzer::HandleDef"
+"""What refuses a variable that is used before its definition: whichever pass has put the use there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,11 +267,14 @@ class _Look:
         return Facts(stored=stored_kinds(legal))
 
     def _broken_before(self) -> Facts | None:
-        """Of code generation that raises: the pass after which the PrimFuncs are ill-formed; None where none is."""
-        for taken in self._steps(self._bench()):
+        """Of code generation that raises: the pass after which PrimFuncs are ill-formed, and how; None where none is."""
+        bench, used_early = self._bench(), sites(self.failed.detail)[-1].function == _MEETS_DEFINITIONS
+        for taken in self._steps(bench):
             step = taken.step
             if step.after is None:
                 return None
+            if used_early and isinstance(refused := well_formed.judge(step, bench), Failed):
+                return Facts(earlier=refused, running=step.call.name)
             if (what := broken(step.before, step.after, first=IN_TIR)) is not None and what.kind == DEFINED_TWICE:
                 return Facts(broken=what.kind, broken_by=what.by or step.call.name)
         return None

@@ -80,6 +80,8 @@ SAME_BUG = [
     ),
     ("Inconsistent buffers {} and {} mapped to the same relax var: {}", ("T_add", "A", "v1"), ("relu", "B_2", "lv23")),
     ("Invalid layout {}", ("A?C",), ("B@CA",)),
+    ("A cyclic dependency detected between the groups {} and {} are in.", ("v7", "lv"), ("gv", "lv2")),
+    ("script does not parse: no reason is given at `_ = R.add({}, {})`", ("a", "b"), ("lv2", "c")),
     ("expected an independent Var, but got {}.", ("2",), ("n * T.int64(2)",)),
     ("the expression R.matmul(z, lv2) has a RHS of {} with type R.Tensor", ("lv2",), ("p4",)),
     (UNEMITTABLE, ("R.nn.conv2d(alloc1, p0)",), ("R.nn.conv2d(lv, lv)",)),
@@ -110,6 +112,9 @@ DIFFERENT_BUGS = [
     "'GlobalVar' object has no attribute 'name_hint'",
     "killed by signal 11",
     "killed by signal 8",
+    "script does not parse: no reason is given at `_: R.Tuple`",
+    "script does not parse: no reason is given at `_: R.Tuple = _`",
+    "script does not parse: no reason is given at `_: R.Any`",
 ]
 
 

@@ -146,6 +146,53 @@ def test_a_stored_case_has_the_cause_that_the_issue_tells(case: str, cause: str,
     assert str(cause_of_case(CASES / case, tmp_path)) == cause
 
 
+LET_BEFORE_ITS_LAST_USE = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def prim(B: T.Buffer((2, 2, 2), "int64")):
+        for i, j in T.grid(2, 2):
+            x = T.int32()
+            B[i, 0, 0] = T.Let(T.Cast("int64", j + 3), where={x: T.Cast("int32", T.Cast("int64", j))})
+            B[i, 0, 0] = T.if_then_else(i < 1, T.Cast("int64", j + 3), T.Cast("int64", j + 3))
+
+    @R.function
+    def main() -> R.Tensor((2, 2, 2), dtype="int64"):
+        cls = Module
+        a = R.call_tir(cls.prim, R.tuple(), out_ty=R.Tensor((2, 2, 2), dtype="int64"))
+        return a
+"""
+"""CommonSubexprElim binds what the body of the Let uses behind it: j + 3."""
+
+
+@pytest.mark.parametrize(
+    ("script", "where"),
+    [
+        (LET_BEFORE_ITS_LAST_USE, "tirx.CommonSubexprElim"),
+        (
+            LET_BEFORE_ITS_LAST_USE.replace("j + 3", "j"),
+            "src/tirx/analysis/var_use_def_analysis.cc: tirx::VarUseDefAnalyzer::HandleDef",
+        ),
+    ],
+)
+def test_a_use_before_its_definition_is_of_the_pass_of_the_build_that_put_it_there(
+    script: str, where: str, tmp_path: Path
+) -> None:
+    """The second module is left well-formed by every pass: the place that refuses is all that is known."""
+    module = live_module(ModuleText(script))
+    raised = frame(
+        "/project/src/tirx/analysis/var_use_def_analysis.cc",
+        "void tvm::tirx::VarUseDefAnalyzer::HandleDef(const tvm::tirx::Var&)",
+    )
+    said = "tvm.error.InternalError: Check failed: (!use_count_.count(v)) is false: variable cse_v1 has been used\n"
+    failed = Failed(DOES_NOT_BUILD, "InternalError", f"Traceback (most recent call last):\n{raised}{said}")
+    plan = Plan(0, scratch=str(tmp_path))
+    found = cause_in("build", failed, CODEGEN, Candidate(module, (), (), ()), plan, Repertoire(PASSES)).cause
+    assert found.where == where
+    assert found.certain
+    assert ("undefined variable" in found.what) == (where == "tirx.CommonSubexprElim")
+
+
 ONE_BUG = {
     frozenset({"bf16-compute-legalize-bind", "bf16-compute-legalize-let"}),
     frozenset({"lower-intrin-nested-floordiv", "lower-intrin-nested-floordiv-build"}),
