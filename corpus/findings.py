@@ -52,18 +52,19 @@ def folder_of(finding: Finding, similar: Sequence[Similar] = ()) -> dict[str, by
     return contents_of(stored, repro, text, issue_text(finding, stored, similar))
 
 
-def save_finding(out: Path, finding: Finding, similar: Sequence[Similar] = ()) -> Path:
-    """Writes `OUT/findings/<signature>/`, replacing what was there, and returns the folder."""
+def save_finding(out: Path, finding: Finding, similar: Sequence[Similar] = (), *, made_here: bool = True) -> Path:
+    """Writes `OUT/findings/<signature>/`, replacing what was there, and returns the folder. made_here: nothing of
+    somebody else has had a say in what the finding is."""
     folder = out / finding.folder
-    write_contents(folder, folder_of(finding, similar), made_here=True)
+    write_contents(folder, folder_of(finding, similar), made_here=made_here)
     return folder
 
 
-def keep_finding(out: Path, finding: Finding, similar: Sequence[Similar] = ()) -> Path:
+def keep_finding(out: Path, finding: Finding, similar: Sequence[Similar] = (), *, made_here: bool = True) -> Path:
     """The same, written whole or not at all. Raises OSError."""
     out.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=PART, dir=out, ignore_cleanup_errors=True) as folder:
-        made = save_finding(Path(folder), finding, similar)
+        made = save_finding(Path(folder), finding, similar, made_here=made_here)
         target = out / finding.folder
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists():

@@ -57,6 +57,12 @@ def is_own(folder: Path) -> bool:
     return hmac.compare_digest(mark, _mark(key, contents))
 
 
+def is_own_mark(mark: bytes, contents: Mapping[str, bytes]) -> bool:
+    """Whether `mark_of` gave this user that mark for these files."""
+    key = _key()
+    return key is not None and hmac.compare_digest(mark, _mark(key, contents))
+
+
 def _mark(key: bytes, contents: Mapping[str, bytes]) -> bytes:
     digest = hmac.new(key, digestmod="sha256")
     for name, content in sorted((name, content) for name, content in contents.items() if not _is_prose(name)):

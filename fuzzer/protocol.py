@@ -121,7 +121,7 @@ class Reduce(Struct, frozen=True, tag="reduce"):
 
 
 class Confirm(Struct, frozen=True, tag="confirm"):
-    """Show a finding in a fresh process; the answer carries `token`. finding: pickled."""
+    """Show a finding in a fresh process; the answer carries `token`. finding: as `corpus.finding_bytes` writes it."""
 
     finding: bytes
     token: int
@@ -197,7 +197,7 @@ class Killed(Struct, frozen=True, tag="killed"):
 
 
 class Reduced(Struct, frozen=True, tag="reduced"):
-    """The answer to Reduce: the pickled Finding; None where the failure does not show again, does not count, or where
+    """The answer to Reduce: the Finding in bytes; None where the failure does not show again, does not count, or where
     the child ended early. ended: how that was. said: what it has printed, where our code raised. no_finding: why it
     does not count."""
 
@@ -209,8 +209,8 @@ class Reduced(Struct, frozen=True, tag="reduced"):
 
 
 class Confirmed(Struct, frozen=True, tag="confirmed"):
-    """The answer to Confirm: the pickled Finding as it was tried last, and whether it was shown. ended: how the process
-    ended that was to show it, where it was killed from outside or took too long, so that nothing is known."""
+    """The answer to Confirm: the Finding in bytes as it was tried last, and whether it was shown. ended: how the
+    process ended that was to show it, where it was killed from outside or took too long, so that nothing is known."""
 
     token: int
     finding: bytes

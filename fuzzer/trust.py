@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from corpus.own import is_own
-from corpus.replayable import CORPUS
+from corpus.replayable import CORPUS, case_folders
 from corpus.store import CorruptCase, read_case
 from fuzzer.errors import UsageError, tell
 from fuzzer.processes.sandbox import offered
@@ -30,6 +30,11 @@ def is_trusted_subject(path: Path) -> bool:
     """The same of what the user named: a case's folder or its case.json. A module alone says nothing of its origin."""
     folder = case_folder(path)
     return folder is not None and is_trusted(folder)
+
+
+def only_trusted(corpus: Path | None) -> bool:
+    """Whether all case folders under a corpus are one's own: what is found with them has heard of no stranger's."""
+    return corpus is None or all(map(is_trusted, case_folders(corpus)))
 
 
 def is_plain(folder: Path) -> bool:

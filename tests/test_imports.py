@@ -54,7 +54,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("signature", "throw_site", "tracebacks"),
         ("cause", "severity"),
         ("finding", "module_text"),
-        ("repro_passes", "store"),
+        ("finding_bytes", "repro_passes", "store"),
         ("registry", "replayable", "repro_calls", "signature_baseline"),
         ("repro_body",),
         ("agreement", "promotion", "repro"),

@@ -1,17 +1,23 @@
 """What a campaign needs to go on after it has ended, or was killed: OUT/resume.json, one consistent moment of it.
 
+It names a file that is loaded and holds scripts that are run, so that it begins with a mark of who wrote it
+(`corpus.own`), and somebody else's is gone on with only where the user asks for that.
+
 And for people, OUT/unreduced.jsonl: what was seen and is not a finding yet.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from corpus import own
+from corpus.finding_bytes import is_readable
 from corpus.store import write_atomically
 from fuzzer.campaign.deck import Deck
 from fuzzer.campaign.docket import AlikeFailures, Docket, Key, Open
@@ -87,20 +93,48 @@ class Checkpoint(Struct):
 
 def write_checkpoint(out: Path, checkpoint: Checkpoint) -> None:
     """Writes OUT/resume.json whole or not at all. Raises OSError."""
-    write_atomically(out / CHECKPOINT_FILE, line_of(checkpoint))
+    write_atomically(out / CHECKPOINT_FILE, _marked(line_of(checkpoint)))
 
 
-def read_checkpoint(out: Path) -> Checkpoint:
-    """The campaign that was begun in a folder. Raises UsageError where there is none, or none that can be read."""
+def _marked(data: bytes) -> bytes:
+    """A JSON object with the mark of its bytes as its first member; as it is where no mark can be had."""
+    mark = own.mark_of({CHECKPOINT_FILE: data})
+    return data if mark is None else b'{"mark":"%s",%s' % (mark.strip(), data.removeprefix(b"{"))
+
+
+_MARKED = re.compile(rb'\{"mark":"([0-9a-f]+)",')
+
+
+def _is_own(data: bytes) -> bool:
+    """Whether this user's passfuzz has written these bytes."""
+    found = _MARKED.match(data)
+    return found is not None and own.is_own_mark(found[1] + b"\n", {CHECKPOINT_FILE: b"{" + data[found.end() :]})
+
+
+def read_checkpoint(out: Path, trust: bool = False) -> Checkpoint:
+    """The campaign that was begun in a folder. Raises UsageError where there is none, or none that can be read, or,
+    without `trust`, one that somebody else has begun.
+
+    A finding of it that cannot be read is reduced again.
+    """
     path = out / CHECKPOINT_FILE
     try:
-        checkpoint = msgspec.json.decode(path.read_bytes(), type=Checkpoint)
+        data = path.read_bytes()
+        checkpoint = msgspec.json.decode(data, type=Checkpoint)
     except FileNotFoundError:
         raise UsageError(f"--resume: {path}: no such file; is {out} the --out folder of a run?") from None
     except (OSError, msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise UsageError(f"--resume: {path}: cannot be read: {error}") from error
     if checkpoint.schema != SCHEMA:
         raise UsageError(f"--resume: {path}: schema {checkpoint.schema}; this passfuzz reads {SCHEMA}")
+    if not (trust or _is_own(data)):
+        raise UsageError(
+            f"--resume: {path}: was not written here by you as it is; what it names is loaded and run: "
+            "--trust takes it all the same"
+        )
+    for _, place in checkpoint.places:
+        if place.open is not None and not is_readable(place.open.finding):
+            place.open.finding = None
     return checkpoint
 
 

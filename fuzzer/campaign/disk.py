@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from pathlib import Path
 
@@ -13,6 +13,8 @@ from fuzzer.campaign.checkpoint import Checkpoint, write_checkpoint, write_unred
 from fuzzer.campaign.docket import Docket
 from fuzzer.campaign.out_folder import OWN_FAULTS, UNCONFIRMED
 from fuzzer.errors import EnvironmentFault, line_of, tell
+from fuzzer.retold_issues import retell_issues
+from reports.finding_row import FindingRow
 from reports.tally import Tally, bump
 
 CHECKPOINT_S = 5.0
@@ -22,11 +24,13 @@ CHECKPOINT_S = 5.0
 class Disk:
     """Writes under `out` for the campaign of a seed. cannot_write: why something was not written that may be later.
 
-    scratch: a folder in `out`, there for as long as that is where the campaign has begun to write.
+    scratch: a folder in `out`, there for as long as that is where the campaign has begun to write. own: whether the
+    findings are this user's own; they are not where somebody else's cases have run in what reports them.
     """
 
-    def __init__(self, out: Path, seed: int, scratch: str) -> None:
+    def __init__(self, out: Path, seed: int, scratch: str, *, own: bool) -> None:
         self._out = out
+        self._own = own
         self._seed = seed
         self._scratch = Path(scratch)
         self._written = -1
@@ -60,7 +64,12 @@ class Disk:
     def keep(self, finding: Finding, shown: bool, similar: Sequence[Similar]) -> bool:
         """Whether the folder of a finding could be written. shown: by its script; else it is kept apart. similar: what
         its issue names."""
-        return self.tries(lambda: keep_finding(self._out if shown else self._out / UNCONFIRMED, finding, similar))
+        out = self._out if shown else self._out / UNCONFIRMED
+        return self.tries(lambda: keep_finding(out, finding, similar, made_here=self._own))
+
+    def retell_issues(self, rows: Iterable[FindingRow], cause: str | None = None) -> None:
+        """Writes the tier of a cause, or of each, into the issues of its findings."""
+        self.tries(lambda: retell_issues(self._out, rows, cause))
 
     def note_own_fault(self, where: str, said: str) -> None:
         """Adds an exception of ours to OUT/own-faults.txt."""

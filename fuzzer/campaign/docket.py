@@ -30,7 +30,7 @@ Key: TypeAlias = tuple[str, ...]
 class Open(Struct):
     """A failure that is neither settled nor dropped. number: of its sighting, at its place. at_s: when it was seen.
 
-    finding: what it was reduced to, pickled. why: what ended the processes that worked on it. said: what the last of
+    finding: what it was reduced to, in bytes. why: what ended the processes that worked on it. said: what the last of
     them printed, where our code raised. looks_known: whether it is likely to be of a known cause; of a finding, whether
     it is.
     """

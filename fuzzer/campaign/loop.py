@@ -7,14 +7,13 @@ a worker that ends costs nothing but time.
 
 from __future__ import annotations
 
-import pickle
 import time
 from dataclasses import replace
 from math import inf
 
 from typing_extensions import assert_never
 
-from corpus.finding import Finding
+from corpus.finding_bytes import from_bytes, is_readable, to_bytes
 from fuzzer.campaign.aside import reduction_limits, steps_aside
 from fuzzer.campaign.checkpoint import SCHEMA, Begun, Checkpoint, read_checkpoint, refuse_other_tvm
 from fuzzer.campaign.deck import Deck
@@ -51,9 +50,9 @@ from fuzzer.protocol import (
     TakeDigests,
 )
 from fuzzer.results import CampaignResult
-from fuzzer.retold_issues import retell_issues
 from fuzzer.settings import Settings
 from fuzzer.trial.determinism import hash_seeds
+from fuzzer.trust import only_trusted
 from fuzzer.versions import tvm_version
 from oracles.verdict import WRONG_RESULT
 from reports.summary import read_findings
@@ -91,7 +90,8 @@ class _Campaign:
         self.before_s = 0.0
         """The seconds of the campaign that this one goes on with."""
         self.start = time.monotonic()
-        self.disk = Disk(settings.out, settings.seed, plan.scratch)
+        own = not plan.walled or only_trusted(settings.corpus)
+        self.disk = Disk(settings.out, settings.seed, plan.scratch, own=own)
 
     @property
     def now(self) -> float:
@@ -144,7 +144,7 @@ class _Campaign:
         self._take_in_order(inf)
         # What cannot be written now is an error.
         self.disk.store(self.docket, self._checkpoint, self.now, at_once=True)
-        self._retell_issues()
+        self.disk.retell_issues(self.rows.by_signature.values())
         self.observer.on_tally(self.tally, self.now)
 
     def _await_worker(self, pool: Workforce) -> None:
@@ -227,8 +227,8 @@ class _Campaign:
                     self._give_up_case("child killed from outside, twice")
             case Reduced():
                 self._reduced(answer)
-            case Confirmed(token, finding, shown, ended):
-                self._confirmed(token, finding, shown, ended)
+            case Confirmed():
+                self._confirmed(answer)
             case Refused(message):
                 self.fault = message
             case WorkerLost():
@@ -319,12 +319,11 @@ class _Campaign:
         self._seen_again(*self.docket.ended_early(self.working.pop(token), why, said))
 
     def _reduced(self, answer: Reduced) -> None:
-        token, pickled = answer.token, answer.finding
-        if answer.ended:
-            self._ended_early(token, f"ended by {answer.ended} while it was reduced", answer.said)
+        if answer.ended or not is_readable(answer.finding):
+            self._ended_early(answer.token, f"{_how(answer)} while it was reduced", answer.said)
             return
-        key = self.working.pop(token)
-        if pickled is None:
+        key = self.working.pop(answer.token)
+        if answer.finding is None:
             failure = self.docket.work_at(key).failure
             if answer.no_finding:
                 bump(self.tally.skipped, answer.no_finding, 1)
@@ -332,34 +331,30 @@ class _Campaign:
                 bump(self.tally.inconclusive, f"does not show again: {failure.oracle} {failure.culprit}", 1)
             self._seen_again(*self.docket.reduced(key, None, None, found=False))
             return
-        finding = self.rows.apart(pickle.loads(pickled))
+        finding = self.rows.apart(from_bytes(answer.finding))
         self.disk.note_fault_of(finding, self.tally)
         slug = finding.signature.slug
         found = slug in self.rows or self.docket.is_on_its_way(slug)
         self.rows.seen_in(slug, finding.tier)
         known = self.rows.is_known(finding)
-        self._seen_again(*self.docket.reduced(key, pickle.dumps(finding), slug, found=found, of_known_cause=known))
+        self._seen_again(*self.docket.reduced(key, to_bytes(finding), slug, found=found, of_known_cause=known))
 
-    def _confirmed(self, token: int, pickled: bytes, shown: bool, ended: str) -> None:
-        if ended:
-            self._ended_early(token, f"ended by {ended} while it was confirmed")
+    def _confirmed(self, answer: Confirmed) -> None:
+        if answer.ended or not is_readable(answer.finding):
+            self._ended_early(answer.token, f"{_how(answer)} while it was confirmed")
             return
-        key = self.working.pop(token)
-        finding: Finding = replace(pickle.loads(pickled), at_s=self.docket.work_at(key).at_s)
-        if not self.disk.keep(finding, shown, self.rows.similar(finding)):
+        key = self.working.pop(answer.token)
+        finding = replace(from_bytes(answer.finding), at_s=self.docket.work_at(key).at_s)
+        if not self.disk.keep(finding, answer.shown, self.rows.similar(finding)):
             self._seen_again(*self.docket.ended_early(key, f"its folder cannot be written: {self.disk.cannot_write}"))
             return
-        if shown:
+        if answer.shown:
             row = self.rows.told(finding)
             self.disk.tries(lambda: self.observer.on_finding(row))
-            self._retell_issues(row.cause)
+            self.disk.retell_issues(self.rows.by_signature.values(), row.cause)
         else:
             bump(self.tally.inconclusive, f"repro does not show it: {finding.oracle} {finding.signature.culprit}", 1)
         self._seen_again(*self.docket.confirmed(key))
-
-    def _retell_issues(self, cause: str | None = None) -> None:
-        """Writes the tier of a cause, or of each, into the issues of its findings."""
-        self.disk.tries(lambda: retell_issues(self.settings.out, self.rows.by_signature.values(), cause))
 
     def _checkpoint(self) -> Checkpoint:
         return Checkpoint(
@@ -377,6 +372,10 @@ class _Campaign:
         )
 
 
+def _how(answer: Reduced | Confirmed) -> str:
+    return f"ended by {answer.ended}" if answer.ended else "answered with what is no finding"
+
+
 def run_campaign(
     settings: Settings, observer: Observer, interrupts: Interrupts | None = None, plan: MakesPlan = plan_of
 ) -> CampaignResult:
@@ -391,7 +390,7 @@ def run_campaign(
     with held(settings.out, fresh=settings.fresh, resume=settings.resume) as scratch:
         if not settings.resume:
             return _Campaign(settings, observer, interrupts, plan(settings, scratch)).run()
-        checkpoint = read_checkpoint(settings.out)
+        checkpoint = read_checkpoint(settings.out, settings.trust)
         if changed := refuse_other_tvm(settings.out, checkpoint.versions, versions()):
             tell(f"warning: {changed}")
         settings = checkpoint.begun.within(settings)

@@ -38,7 +38,7 @@ def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
         require_tvm()
         rows: tuple[FindingRow, ...] = ()
         if settings.resume:
-            settings = read_checkpoint(settings.out).begun.within(settings)
+            settings = read_checkpoint(settings.out, settings.trust).begun.within(settings)
             rows = _rows_of(settings)
         settings = able(settings)
         counted = counting(settings)

@@ -6,14 +6,13 @@ the campaign's machine.
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from corpus.finding import Finding
+from corpus.finding_bytes import from_bytes, to_bytes
 from corpus.replayable import case_folders
 from fuzzer.protocol import Answer, Command, Confirm, Confirmed, Plan, Reduced
 
@@ -73,15 +72,15 @@ class Paths:
         return answer
 
 
-def _moved(pickled: bytes, from_plan: Plan, to_plan: Plan) -> bytes:
-    """A pickled finding whose case names the files of the other plan."""
+def _moved(data: bytes, from_plan: Plan, to_plan: Plan) -> bytes:
+    """A finding in bytes whose case names the files of the other plan."""
     if from_plan.load is None and from_plan.corpus is None:
-        return pickled
-    finding: Finding = pickle.loads(pickled)
+        return data
+    finding = from_bytes(data)
     case = finding.case
     load = to_plan.load if case.load == from_plan.load else case.load
     origin = replace(case.origin, file=_seed(case.origin.file, from_plan.corpus, to_plan.corpus))
-    return pickle.dumps(replace(finding, case=replace(case, load=load, origin=origin)))
+    return to_bytes(replace(finding, case=replace(case, load=load, origin=origin)))
 
 
 def _seed(file: str | None, from_corpus: str | None, to_corpus: str | None) -> str | None:

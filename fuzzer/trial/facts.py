@@ -267,7 +267,7 @@ class _Look:
         return Facts(stored=stored_kinds(legal))
 
     def _broken_before(self) -> Facts | None:
-        """Of code generation that raises: the pass after which PrimFuncs are ill-formed, and how; None where none is."""
+        """Of code generation that raises: the pass after which PrimFuncs are ill-formed, and how; None for none."""
         bench, used_early = self._bench(), sites(self.failed.detail)[-1].function == _MEETS_DEFINITIONS
         for taken in self._steps(bench):
             step = taken.step

@@ -8,7 +8,6 @@ come on standard input, answers go to standard output (`fuzzer.protocol`).
 from __future__ import annotations
 
 import os
-import pickle
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +19,7 @@ from typing import Any
 import msgspec
 from typing_extensions import assert_never
 
+from corpus.finding_bytes import from_bytes, to_bytes
 from fuzzer.coverage import probes
 from fuzzer.processes import sandbox
 from fuzzer.processes.flight import Recorder
@@ -204,7 +204,7 @@ class _Worker:
             if isinstance(finding, NotCounted):
                 self.say(Reduced(command.token, None, no_finding=finding.reason))
             else:
-                self.say(Reduced(command.token, None if finding is None else pickle.dumps(finding)))
+                self.say(Reduced(command.token, None if finding is None else to_bytes(finding)))
 
         self.recorder.write(command.failure.index, Working("reduce"))
         ended = self._watch(self._fork(work), command.ceiling_s + 2 * command.budget_s + 30, per_case=False)
@@ -215,8 +215,8 @@ class _Worker:
     def _confirm(self, command: Confirm) -> None:
         from fuzzer.worker.confirm import confirmed
 
-        said = confirmed(pickle.loads(command.finding), Path(self.plan.scratch))
-        self.say(Confirmed(command.token, pickle.dumps(said.finding), said.shown, said.ended))
+        said = confirmed(from_bytes(command.finding), Path(self.plan.scratch))
+        self.say(Confirmed(command.token, to_bytes(said.finding), said.shown, said.ended))
 
     # --- digests ----------------------------------------------------------------------------------------
 

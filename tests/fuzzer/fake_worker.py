@@ -6,13 +6,13 @@ Case `index` fails where `index % 5 == 0`, in one of four passes; each failure r
 from __future__ import annotations
 
 import os
-import pickle
 import sys
 import time
 from dataclasses import replace
 
 import msgspec
 
+from corpus.finding_bytes import to_bytes
 from corpus.signature import signature_of
 from fuzzer.processes.lines import Lines, send
 from fuzzer.protocol import Command, Confirm, Confirmed, Done, Failure, JudgeCases, Judged, Ready, Reduce, Reduced
@@ -54,10 +54,10 @@ def obey(command: Command) -> None:
             failed = Failed(failure.symptom, failure.message, culprit=failure.culprit)
             found = replace(finding(failure.culprit), verdict=failed, signature=signature_of("survives", failed))
             found = replace(found, cause=cause_in(failure.culprit), own_fault=os.environ.get(OWN_FAULT, ""))
-            say(Reduced(token, pickle.dumps(found)))
-        case Confirm(pickled, token):
+            say(Reduced(token, to_bytes(found)))
+        case Confirm(tried, token):
             time.sleep(10 * CASE_S)
-            say(Confirmed(token, pickled, shown=True))
+            say(Confirmed(token, tried, shown=True))
         case _:
             raise AssertionError(command)
     say(Done())

@@ -369,7 +369,9 @@ def test_a_checkpoint_of_an_older_passfuzz_is_gone_on_with(tmp_path: Path, capsy
     for _, place in data["places"]:
         del place["unnamed"]
     (out / CHECKPOINT_FILE).write_text(json.dumps(data))
-    whole(campaign(out, seed=None, resume=True))
+    with pytest.raises(UsageError, match=r"resume\.json: was not written here by you as it is; .*: --trust takes it"):
+        campaign(out, seed=None, resume=True)
+    whole(campaign(out, seed=None, resume=True, trust=True))
     assert capsys.readouterr().err == ""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -11,12 +10,15 @@ from typing import Any
 
 import pytest
 
+from corpus.finding import Finding
+from corpus.finding_bytes import to_bytes
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Lines
 from fuzzer.protocol import Answer, Done, Failure, JudgeCases, Judged, Plan, Reduce, Reduced
 from fuzzer.worker import child, main, shrink_drawn
 from oracles.pipes import rest_of
 from reports.tally import Tally
+from tests.reports.reports_data import finding
 
 FAILURE = Failure(3, "survives", "crash", "it crashed", "", "FuseOps", "A")
 
@@ -63,10 +65,12 @@ def test_a_command_begins_its_first_case_however_late_it_comes(
 def test_a_pass_that_forks_while_it_is_reduced_answers_once(
     said_by: Callable[[Any], list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def shrink_failure(*given: object) -> str:
+    found = finding()
+
+    def shrink_failure(*given: object) -> Finding:
         for _ in range(3):
             os.fork()
-        return "finding"
+        return found
 
     monkeypatch.setattr(shrink_drawn, "shrink_failure", shrink_failure)
-    assert said_by(Reduce(FAILURE, 5, 60.0)) == [Reduced(5, pickle.dumps("finding")), Done()]
+    assert said_by(Reduce(FAILURE, 5, 60.0)) == [Reduced(5, to_bytes(found)), Done()]

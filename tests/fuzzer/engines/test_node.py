@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -11,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from corpus.finding_bytes import from_bytes, to_bytes
 from fuzzer.engines import node
 from fuzzer.engines.baggage import Paths, pack, unpack
 from fuzzer.engines.messages import OPENING, Opening, Said, opening_of, packed, said_of, versions
@@ -227,17 +227,17 @@ def test_findings_name_the_files_of_the_machine_that_they_are_on(plan: Plan, tmp
     paths = Paths(plan, here)
     one = finding("FuseOps")
     case = replace(one.case, load=plan.load, origin=Origin(1, 2, f"{plan.corpus}/a"))
-    there_data = pickle.dumps(replace(one, case=case))
+    there_data = to_bytes(replace(one, case=case))
     arrived = paths.arriving(Confirm(there_data, 3))
     assert isinstance(arrived, Confirm)
-    moved = pickle.loads(arrived.finding).case
+    moved = from_bytes(arrived.finding).case
     assert (moved.load, moved.origin.file) == ("/node/load/mine.py", "/node/corpus/a")
     whole = Reduced(3, arrived.finding, "how it ended", "what it said", "why it does not count")
     for answer in (whole, Confirmed(3, arrived.finding, True, "how it ended")):
         left = paths.leaving(answer)
         assert isinstance(left, (Reduced, Confirmed)) and left.finding is not None
         assert msgspec.structs.replace(left, finding=answer.finding) == answer
-        back = pickle.loads(left.finding).case
+        back = from_bytes(left.finding).case
         assert (back.load, back.origin) == (case.load, case.origin)
     assert paths.leaving(Reduced(3, None)) == Reduced(3, None)
     assert paths.leaving(Done()) == Done()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +13,7 @@ import pytest
 import tvm
 from tvm import relax
 
+from corpus.finding_bytes import from_bytes, to_bytes
 from corpus.findings import save_finding
 from corpus.module_text import live_module
 from corpus.reduce import Candidate, candidate_of
@@ -263,7 +263,7 @@ def reduced(slug: str, plan: Plan) -> Any:
 
 
 def test_a_finding_that_an_official_pipeline_shows_is_tier_a_and_says_so(tmp_path: Path) -> None:
-    finding = pickle.loads(pickle.dumps(reduced("bf16-compute-legalize-let", plan_at(tmp_path))))
+    finding = from_bytes(to_bytes(reduced("bf16-compute-legalize-let", plan_at(tmp_path))))
     assert (finding.tier, finding.official) == ("A", COMPILE)
     readme = (save_finding(tmp_path, finding) / "README.md").read_text()
     assert f"- official pipeline: `{COMPILE}` shows it too\n" in readme

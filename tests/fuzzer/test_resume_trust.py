@@ -1,0 +1,72 @@
+"""Whose a campaign and its findings are: what somebody else has begun, and what their cases have had a say in."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from corpus.findings import save_finding
+from corpus.own import is_own
+from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, read_checkpoint
+from fuzzer.errors import UsageError
+from tests.fuzzer.fake_campaigns import campaign, with_fake_workers
+from tests.reports.reports_data import finding
+
+pytestmark = pytest.mark.warm
+
+
+@pytest.fixture(autouse=True)
+def fake_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_fake_workers(monkeypatch)
+
+
+def test_what_somebody_else_has_begun_is_gone_on_with_only_where_the_user_asks(tmp_path: Path) -> None:
+    """A file of --load would be run, and so would the script of a finding that waits for its confirmation."""
+    out = tmp_path / "out"
+    campaign(out, cases=20)
+    path = out / CHECKPOINT_FILE
+    data = path.read_bytes()
+    assert read_checkpoint(out).tally.cases == 20
+    changed = {
+        "another file to load": data.replace(b'"load":null', b'"load":"/x.py"'),
+        "no mark": re.sub(rb'"mark":"\w+",', b"", data),
+        "another mark": data.replace(b'"mark":"', b'"mark":"0'),
+        "two marks": data.replace(b"{", b'{"mark":"00",', 1),
+        "another member": data.replace(b'"schema":1', b'"schema":1,"x":0'),
+    }
+    for what, text in changed.items():
+        assert text != data, what
+        path.write_bytes(text)
+        with pytest.raises(UsageError, match=r"resume\.json: was not written here by you as it is"):
+            read_checkpoint(out)
+        assert read_checkpoint(out, trust=True).tally.cases == 20
+
+
+def test_a_finding_of_a_checkpoint_that_cannot_be_read_is_reduced_again(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    campaign(out, cases=40)
+    data = json.loads((out / CHECKPOINT_FILE).read_text())
+    key, place = data["places"][0]
+    failure = {"index": 0, "oracle": "survives", "symptom": "crash", "message": "it crashed", "detail": ""}
+    failure |= {"culprit": "FuseOps", "tier": "B"}
+    place["open"] = {"failure": failure, "number": 1, "at_s": 0.0, "stage": "confirming", "finding": "AAAA"}
+    (out / CHECKPOINT_FILE).write_text(json.dumps(data))
+    opened = dict(read_checkpoint(out, trust=True).places)[tuple(key)].open
+    assert opened is not None and opened.finding is None
+
+
+def test_findings_are_ones_own_unless_somebody_elses_cases_have_run(tmp_path: Path) -> None:
+    """A worker that judges these may be made to say anything, and what it says is then somebody else's too."""
+    theirs, mine = tmp_path / "theirs" / "findings", tmp_path / "mine" / "findings"
+    for corpus in (theirs, mine):
+        save_finding(corpus.parent, finding(), made_here=corpus == mine)
+    for number, (options, expected) in enumerate(
+        (({}, True), ({"corpus": mine}, True), ({"corpus": theirs}, False), ({"corpus": theirs, "trust": True}, True))
+    ):
+        out = tmp_path / f"out{number}"
+        rows = campaign(out, cases=40, **options).findings
+        assert rows
+        assert {is_own(out / "findings" / row.signature) for row in rows} == {expected}, options
