@@ -22,7 +22,7 @@ from generators.passes.row import Phase
 from generators.passes.table import PASSES
 from generators.targets import DEFAULT, TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS
-from oracles.evidence import Hung, OutOfMemory
+from oracles.evidence import CLOSED_DESCRIPTORS, Died, Hung, OutOfMemory
 from oracles.scripts import Script
 from oracles.verdict import CRASH, DOES_NOT_RUN, HANG
 
@@ -179,6 +179,7 @@ def _around(parts: _Parts) -> dict[str, Any]:
         "plain": parts.manner.plain,
         "once": parts.calls.once(),
         "hang_s": HANG_S if isinstance(stored.evidence, Hung) else None,
+        "closes": stored.evidence == Died(CLOSED_DESCRIPTORS),
         "alarm_s": SLEEPS_S if isinstance(stored.evidence, Hung) else DEADLINE_S,
         "bounds_memory": isinstance(stored.evidence, OutOfMemory),
         "kernels": TARGETS[stored.case.target].threads and (built.target.used or built.compiled.used),

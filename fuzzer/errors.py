@@ -29,7 +29,7 @@ class ExitStatus(IntEnum):
     """The environment cannot run passfuzz, or passfuzz itself is wrong."""
     REPLAY_REGRESSION = 4
     INTERRUPTED = 130
-    """Ctrl-C in a command that has nothing to save; the shell's convention, 128 + SIGINT."""
+    """Ctrl-C, or SIGTERM, in a command that has nothing to save; the shell's convention, 128 + SIGINT."""
     NO_READER = 141
     """The reader of our output went away (`passfuzz list ops | head`); the shell's convention, 128 + SIGPIPE."""
 

@@ -46,9 +46,12 @@ class CampaignResult:
         return None
 
     def status(self, fail_on: tuple[str, ...]) -> ExitStatus:
-        """An own fault first, because its findings cannot be trusted; then new causes of the tiers that fail."""
+        """An own fault first, because its findings cannot be trusted; then an end before anything was judged; then new
+        causes of the tiers that fail."""
         if self.fault() is not None:
             return ExitStatus.OWN_FAULT
+        if self.interrupted and self.tally.cases == 0:
+            return ExitStatus.INTERRUPTED
         if any(cause.is_failure(fail_on) for cause in causes_of(self.findings)):
             return ExitStatus.NEW_FINDING
         return ExitStatus.CLEAN

@@ -93,8 +93,13 @@ class AnotherForm(msgspec.Struct, frozen=True, tag=True):
     what: str
 
 
+CLOSED_DESCRIPTORS = "closed descriptors"
+"""How a process ends, for `Died`, that can say nothing any more."""
+
+
 class Died(msgspec.Struct, frozen=True, tag=True):
-    """A pass, a build or built code ends its process. how: a signal's name, or the exit status."""
+    """A pass, a build or built code ends its process. how: a signal's name, the exit status, or
+    `CLOSED_DESCRIPTORS`."""
 
     how: str
 

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, NoReturn, TypeAlias, TypeVar
 
+from oracles.evidence import CLOSED_DESCRIPTORS
 from oracles.family import adopt_orphans, children, die_with_parent, end_children, family, go_on_guarded, used_s
 from oracles.pace import Clock
 from oracles.pipes import CannotAnswer, note_pipes, require_pipes, rest_of, write_all
@@ -70,7 +71,7 @@ class Ended:
         if self.raised:
             return "an exception"
         if self.cut_off:
-            return "closed descriptors"
+            return CLOSED_DESCRIPTORS
         return "hang" if self.hung else f"exit {self.status}"
 
     @property

@@ -107,6 +107,17 @@ class Report:
         return {"schema": SCHEMA, **facts, **self.tally.to_json(), "causes": causes, "findings": findings}
 
 
+def begins_again(out: Path) -> None:
+    """Says in summary.json that the run of a folder has not ended: it is gone on with. Raises OSError."""
+    path = out / SUMMARY_FILE
+    try:
+        summary = json.loads(path.read_bytes())
+        summary.update(ended=None, interrupted=False)
+    except (FileNotFoundError, ValueError, AttributeError, RecursionError):
+        return  # what cannot be read is written anew once a worker is ready
+    write_text(path, json.dumps(summary, indent=1) + "\n")
+
+
 class UnreadableOut(Exception):
     """A folder that holds no readable results of passfuzz; the text is one line that says which file and why."""
 

@@ -163,11 +163,12 @@ def refuse_other_tvm(out: Path, then: Versions | None, now: Versions) -> str:
 
 def write_unreduced(out: Path, seed: int, docket: Docket) -> None:
     """Writes OUT/unreduced.jsonl: an object for each failure that is seen and not settled. Raises OSError."""
-    rows = (_row(seed, one) for one in docket.unsettled)
+    rows = (failure_row(seed, one) for one in docket.unsettled)
     write_text(out / UNREDUCED_FILE, "".join(f"{json.dumps(row)}\n" for row in rows))
 
 
-def _row(seed: int, one: Open) -> dict[str, object]:
+def failure_row(seed: int, one: Open) -> dict[str, object]:
+    """What is known of a failure that is no finding, as a line of a file says it."""
     failure = one.failure
     return {
         "seed": seed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from pathlib import Path
@@ -9,9 +10,9 @@ from pathlib import Path
 from corpus.finding import Finding
 from corpus.findings import keep_finding
 from corpus.issue import Similar
-from fuzzer.campaign.checkpoint import Checkpoint, write_checkpoint, write_unreduced
-from fuzzer.campaign.docket import Docket
-from fuzzer.campaign.out_folder import OWN_FAULTS, UNCONFIRMED
+from fuzzer.campaign.checkpoint import Checkpoint, failure_row, write_checkpoint, write_unreduced
+from fuzzer.campaign.docket import Docket, Open
+from fuzzer.campaign.out_folder import OWN_FAULTS, UNCONFIRMED, UNSHOWN_FILE
 from fuzzer.errors import EnvironmentFault, line_of, tell
 from fuzzer.retold_issues import retell_issues
 from reports.finding_row import FindingRow
@@ -77,6 +78,19 @@ class Disk:
         def note() -> None:
             with (self._out / OWN_FAULTS).open("a", encoding="utf-8", errors="replace") as file:
                 file.write(f"{where} of seed {self._seed}, {said}\n\n")
+
+        self.tries(note)
+
+    def note_unshown(self, one: Open, tally: Tally) -> None:
+        """Counts a failure that did not show again, and adds it to OUT/unconfirmed/failures.jsonl."""
+        bump(tally.inconclusive, f"does not show again: {one.failure.oracle} {one.failure.culprit}", 1)
+        row = f"{json.dumps(failure_row(self._seed, one))}\n"
+
+        def note() -> None:
+            folder = self._out / UNCONFIRMED
+            folder.mkdir(exist_ok=True)
+            with (folder / UNSHOWN_FILE).open("a", encoding="utf-8") as file:
+                file.write(row)
 
         self.tries(note)
 

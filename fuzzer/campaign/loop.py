@@ -55,7 +55,7 @@ from fuzzer.trial.determinism import hash_seeds
 from fuzzer.trust import only_trusted
 from fuzzer.versions import tvm_version
 from oracles.verdict import WRONG_RESULT
-from reports.summary import read_findings
+from reports.summary import begins_again, read_findings
 from reports.tally import Tally, bump
 
 READY_S = 180.0
@@ -90,8 +90,9 @@ class _Campaign:
         self.before_s = 0.0
         """The seconds of the campaign that this one goes on with."""
         self.start = time.monotonic()
-        own = not plan.walled or only_trusted(settings.corpus)
-        self.disk = Disk(settings.out, settings.seed, plan.scratch, own=own)
+        self.disk = Disk(
+            settings.out, settings.seed, plan.scratch, own=not plan.walled or only_trusted(settings.corpus)
+        )
 
     @property
     def now(self) -> float:
@@ -324,11 +325,10 @@ class _Campaign:
             return
         key = self.working.pop(answer.token)
         if answer.finding is None:
-            failure = self.docket.work_at(key).failure
             if answer.no_finding:
                 bump(self.tally.skipped, answer.no_finding, 1)
             else:
-                bump(self.tally.inconclusive, f"does not show again: {failure.oracle} {failure.culprit}", 1)
+                self.disk.note_unshown(self.docket.work_at(key), self.tally)
             self._seen_again(*self.docket.reduced(key, None, None, found=False))
             return
         finding = self.rows.apart(from_bytes(answer.finding))
@@ -393,6 +393,7 @@ def run_campaign(
         checkpoint = read_checkpoint(settings.out, settings.trust)
         if changed := refuse_other_tvm(settings.out, checkpoint.versions, versions()):
             tell(f"warning: {changed}")
+        begins_again(settings.out)
         settings = checkpoint.begun.within(settings)
         campaign = _Campaign(settings, observer, interrupts, plan(settings, scratch))
         campaign.go_on(checkpoint)

@@ -19,6 +19,8 @@ from reports.summary import FINDINGS_FILE, SUMMARY_FILE, UNREDUCED_FILE
 
 FINDINGS, UNCONFIRMED, OWN_FAULTS = "findings", "unconfirmed", "own-faults.txt"
 """unconfirmed: what its own repro did not show: no finding, but a hint at a fault of ours."""
+UNSHOWN_FILE = "failures.jsonl"
+"""In the folder of what is unconfirmed: failures that did not show again when their reduction began, a line each."""
 OF_A_RUN = (
     *(SUMMARY_FILE, FINDINGS_FILE, CHECKPOINT_FILE, UNREDUCED_FILE, FINDINGS, UNCONFIRMED, OWN_FAULTS, HITS_FILE),
     *(row.file for row in FORMATS),
@@ -90,3 +92,12 @@ def _leave_no_empty(out: Path) -> None:
     """Removes the folder of a run that was refused, unless something is in it."""
     if out.is_dir() and not any(out.iterdir()):
         out.rmdir()
+
+
+def unconfirmed_in(out: Path) -> int:
+    """How many failures were seen in a run that did not show a second time."""
+    try:
+        unshown = len((out / UNCONFIRMED / UNSHOWN_FILE).read_text(encoding="utf-8").splitlines())
+    except OSError:
+        unshown = 0
+    return unshown + sum(1 for _ in (out / UNCONFIRMED).glob(f"{FINDINGS}/*/"))

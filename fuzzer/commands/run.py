@@ -12,6 +12,7 @@ from fuzzer.campaign.checkpoint import read_checkpoint
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observers
+from fuzzer.campaign.out_folder import UNCONFIRMED, unconfirmed_in
 from fuzzer.campaign.plan import MakesPlan, plan_of
 from fuzzer.coverage.counting import Counting, counting
 from fuzzer.errors import EnvironmentFault, ExitStatus, UsageError, tell
@@ -87,6 +88,9 @@ def _say_last(settings: Settings, result: CampaignResult, terminal: Console, as_
             f"; {not_reduced(result.unreduced)}: {settings.out / UNREDUCED_FILE} lists them, "
             f"`passfuzz run --resume --out {settings.out}` takes them up"
         )
+    if number := unconfirmed_in(settings.out):
+        seen = "failure that was seen has" if number == 1 else "failures that were seen have"
+        said += f"; {number} {seen} not shown again: {settings.out / UNCONFIRMED}"
     terminal.print(said, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -27,6 +27,10 @@ OWN_FAULT = "PASSFUZZ_FAKE_FAULT"
 PASSES = ("FuseOps", "CSE", "LegalizeOps", "ToNonDataflow")
 
 
+UNSHOWN = "PASSFUZZ_TEST_UNSHOWN"
+"""The culprit in the environment whose failures do not show again."""
+
+
 def failures_of(index: int) -> tuple[Failure, ...]:
     """The failed verdicts of a case."""
     culprit = PASSES[index % len(PASSES)]
@@ -54,7 +58,8 @@ def obey(command: Command) -> None:
             failed = Failed(failure.symptom, failure.message, culprit=failure.culprit)
             found = replace(finding(failure.culprit), verdict=failed, signature=signature_of("survives", failed))
             found = replace(found, cause=cause_in(failure.culprit), own_fault=os.environ.get(OWN_FAULT, ""))
-            say(Reduced(token, to_bytes(found)))
+            unshown = failure.culprit == os.environ.get(UNSHOWN)
+            say(Reduced(token, None if unshown else to_bytes(found)))
         case Confirm(tried, token):
             time.sleep(10 * CASE_S)
             say(Confirmed(token, tried, shown=True))

@@ -21,9 +21,9 @@ from corpus.store import StoredCase, read_case
 from fuzzer.processes.guard import NOT_STARTED, end, guarded
 from fuzzer.worker import confirm
 from fuzzer.worker.confirm import TRIALS_BY_CHANCE, Tried, confirmed
-from generators.case import EntryCall, ModuleText
-from oracles.evidence import AcrossProcesses
-from oracles.verdict import ACROSS_PROCESSES, Failed
+from generators.case import Case, EntryCall, ModuleText, PassCall
+from oracles.evidence import CLOSED_DESCRIPTORS, AcrossProcesses, Died
+from oracles.verdict import ACROSS_PROCESSES, CRASH, Failed
 from tests.corpus.test_repro_memory import reduction
 from tests.fuzzer.test_campaign import alive, wait_for
 from tests.patience import HANGS_S
@@ -245,3 +245,31 @@ def test_nothing_outlives_a_guard_whether_told_to_end_or_not(tmp_path: Path, wha
 def test_a_command_that_is_not_there_is_no_repro_that_shows_its_bug() -> None:
     ended = subprocess.run(guarded(["/nonexistent"]), start_new_session=True, capture_output=True, check=False)
     assert ended.returncode == NOT_STARTED
+
+
+@pytest.mark.parametrize("closed", ["os.closerange(0, 1000)", "os.close(1)"])
+def test_a_pass_after_which_nothing_can_be_said_is_shown_by_its_script(tmp_path: Path, closed: str) -> None:
+    """Its process cannot say why it ends either."""
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import os, tvm\n"
+        "@tvm.transform.module_pass(opt_level=0, name='Closes')\n"
+        f"def Closes(mod, ctx):\n    {closed}\n    return mod\n"
+        "PASSES = {'Closes': lambda: Closes}\n"
+    )
+    failed = Failed(CRASH, "closed descriptors in Closes", culprit="Closes", evidence=Died(CLOSED_DESCRIPTORS))
+    case = Case(ModuleText(ONE_FUNCTION), (PassCall("Closes", "PASSES['Closes']()"),), load=str(file))
+    found = replace(finding(), oracle="survives", verdict=failed, case=case, signature=signature_of("survives", failed))
+    (tmp_path / "room").mkdir()
+    assert confirmed(found, tmp_path / "room").shown
+    file.write_text(file.read_text().replace(closed, "pass"))
+    assert not confirmed(found, tmp_path / "room").shown
+
+
+ONE_FUNCTION = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((), dtype="float32")) -> R.Tensor((), dtype="float32"):
+        return x
+"""

@@ -23,7 +23,7 @@ from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observers
 from fuzzer.engines.messages import versions
-from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.errors import EnvironmentFault, ExitStatus, UsageError
 from fuzzer.processes import pool, start
 from fuzzer.processes.pool import LocalSlot, Pool
 from fuzzer.protocol import Confirm, Reduce
@@ -380,4 +380,5 @@ def test_an_interrupt_before_a_worker_is_ready_ends_in_order(tmp_path: Path) -> 
         interrupts.happened = True
         result = run_campaign(settings(tmp_path / "out"), Observers(), interrupts)
     assert (result.interrupted, result.tally.cases, result.fault()) == (True, 0, None)
+    assert result.status(("A", "B", "C")) == ExitStatus.INTERRUPTED
     assert read_checkpoint(tmp_path / "out").tally.cases == 0

@@ -41,7 +41,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, int], ExitStatus]] = [
     ("1 % invalid is borne", {}, {"cases": 99, "generated": 100, "invalid": 1}, ExitStatus.CLEAN),
     ("2 % invalid is not", {}, {"cases": 98, "generated": 100, "invalid": 2}, ExitStatus.OWN_FAULT),
     ("no case at all", {}, {}, ExitStatus.OWN_FAULT),
-    ("interrupted at once", {"interrupted": True}, {}, ExitStatus.CLEAN),
+    ("interrupted at once", {"interrupted": True}, {}, ExitStatus.INTERRUPTED),
     (
         "interrupted after a finding",
         {"interrupted": True, "findings": (row_of(finding()),)},

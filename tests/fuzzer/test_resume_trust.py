@@ -5,14 +5,22 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from corpus.findings import save_finding
 from corpus.own import is_own
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, read_checkpoint
+from fuzzer.campaign.loop import run_campaign
+from fuzzer.campaign.observer import Observer
+from fuzzer.campaign.out_folder import unconfirmed_in
+from fuzzer.commands.run import report_of
 from fuzzer.errors import UsageError
-from tests.fuzzer.fake_campaigns import campaign, with_fake_workers
+from fuzzer.settings import Settings
+from reports.summary import read_out
+from tests.fuzzer.fake_campaigns import campaign, settings, with_fake_workers, writer
+from tests.fuzzer.fake_worker import UNSHOWN, failures_of
 from tests.reports.reports_data import finding
 
 pytestmark = pytest.mark.warm
@@ -70,3 +78,56 @@ def test_findings_are_ones_own_unless_somebody_elses_cases_have_run(tmp_path: Pa
         rows = campaign(out, cases=40, **options).findings
         assert rows
         assert {is_own(out / "findings" / row.signature) for row in rows} == {expected}, options
+
+
+class Starts(Observer):
+    """What summary.json says when the first worker is about to be awaited, and when one is ready."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.said: list[object] = []
+
+    def on_start(self, settings: Settings) -> None:
+        self.said.append(read_out(self.out).facts.ended)
+
+
+def test_a_run_that_is_gone_on_with_has_not_ended_from_the_first_moment_on(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_and_write(out, cases=20)
+    assert read_out(out).facts.ended == "done"
+    watching = Starts(out)
+    run_campaign(settings(out, seed=None, cases=40, resume=True), watching)  # which writes no summary of its own
+    assert watching.said == [None]
+    tally = read_out(out).tally
+    assert tally.cases == 20  # The rest of what it says is of the moment before.
+
+
+def run_and_write(out: Path, **options: Any) -> None:
+    """A campaign whose summary says that it is done."""
+    asked = settings(out, **options)
+    writing = writer(out)
+    result = run_campaign(asked, writing)
+    writing.write(report_of(asked, result, None))
+
+
+def test_a_failure_that_does_not_show_again_is_listed_with_its_case(tmp_path: Path) -> None:
+    """Of a number alone nobody could draw the case again."""
+    out = tmp_path / "out"
+    campaign(out, cases=40, jobs=1)
+    assert unconfirmed_in(out) == 0
+    out = tmp_path / "flaky"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(UNSHOWN, "FuseOps")
+        result = campaign(out, cases=40, jobs=1)
+    rows = [json.loads(line) for line in (out / "unconfirmed" / "failures.jsonl").read_text().splitlines()]
+    unshown = [failure for index in range(40) for failure in failures_of(index) if failure.culprit == "FuseOps"]
+    assert unshown
+    assert {row["culprit"] for row in rows} == {"FuseOps"}
+    assert {(row["seed"], row["index"]) for row in rows} <= {(1, failure.index) for failure in unshown}
+    assert (
+        len(rows)
+        == unconfirmed_in(out)
+        == sum(
+            number for reason, number in result.tally.inconclusive.items() if reason.startswith("does not show again")
+        )
+    )
