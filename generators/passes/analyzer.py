@@ -59,7 +59,10 @@ _TOLD = (
 _WITHIN = "tirx.Max(tirx.Min(v, number(s.max_value)), number(s.min_value))"
 _BOUNDED = "fits(e, s.min_value, s.max_value)"
 _MULTIPLE = "tirx.floordiv(v - s.base, s.coeff) * s.coeff + s.base if s.coeff else number(s.base)"
-_COVERED = f"all(isinstance(end, tirx.IntImm) for end in (s.min_value, s.max_value)) and {_BOUNDED}"
+_NUMBERS = "all(isinstance(end, tirx.IntImm) for end in (s.min_value, s.max_value))"
+_COVERED = f"'truncmod' not in str(e) and {_NUMBERS} and {_BOUNDED}"
+"""Of truncmod the set holds only where the dividend is not negative: "The logic below assumes a is non-negative"
+(Combine<Mod> in src/arith/int_set.cc)."""
 _ITERATORS = (
     "tirx.transform.prim_func_pass(lambda func, mod, ctx: (ranges := {}, simple := lambda indices: "
     "tvm.sym.iter_map_simplify(indices, ranges, check_level='nocheck'), tvm_ffi.structural_map(func, ["

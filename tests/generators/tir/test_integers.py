@@ -279,6 +279,25 @@ def test_a_false_claim_of_the_analyzer_is_seen_on_few_functions(of: str, true: s
     assert any(_other(program, module) for program, module in results if module is not None)
 
 
+REMAINDERS = """@I.ir_module(s_tir=True)
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((8,), "int32")):
+        for i in range(8):
+            A[i] = MOD(i - 4, 3) * 2
+"""
+
+
+def test_a_set_of_truncmod_is_no_claim_and_one_of_floormod_is() -> None:
+    """TVM's source says that the one is for dividends that are not negative."""
+    (source,) = (text for text in SOURCES if ".int_set(" in text)
+    kept = {}
+    for name in ("T.truncmod", "T.floormod"):
+        module = tvm_api.module_from_script(REMAINDERS.replace("MOD", name))
+        kept[name] = tvm_ffi.structural_equal(eval(source, dict(tvm_api.PASS_NAMES))(module), module)
+    assert kept == {"T.truncmod": True, "T.floormod": False}
+
+
 def test_the_analyzer_leaves_vectors_alone() -> None:
     """What it says is of single numbers."""
     module = tvm_api.module_from_script(VECTORS)
