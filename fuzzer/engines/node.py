@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from queue import Empty, SimpleQueue
 
 import msgspec
+from typing_extensions import assert_never
 
 from fuzzer.engines.baggage import Paths, unpack
 from fuzzer.engines.messages import OPENING, Opening, Said, versions
@@ -20,7 +21,7 @@ from fuzzer.processes.lines import line_of
 from fuzzer.processes.pool import Pool
 from fuzzer.processes.scratch import scratch_folder
 from fuzzer.processes.workforce import WorkerLost
-from fuzzer.protocol import Command, Done, JudgeCases, Ready, Reduce, Refused
+from fuzzer.protocol import Begin, Command, Confirm, Done, JudgeCases, Ready, Reduce, Refused, TakeDigests
 
 STREAM_S = 1.0
 """Answers are sent on after so many seconds, many at once: a message of an engine costs as much as judging does."""
@@ -178,5 +179,7 @@ def limit_s(command: Command) -> float:
             return seconds + PATIENCE_S
         case Reduce(_, _, budget_s):
             return 3 * budget_s + PATIENCE_S
-        case _:
+        case Confirm() | TakeDigests() | Begin():
             return PATIENCE_S
+        case _:
+            assert_never(command)

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+import msgspec
+
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.unjudged import unjudged_steps
@@ -80,20 +82,20 @@ def _tried(plan: Plan, repertoire: Repertoire) -> list[_Trial]:
         def work(write: Write, first: int = first) -> None:
             for number in range(first, TRIALS):
                 current[0] = number
-                write(json.dumps(_trial(plan, repertoire, number)).encode() + b"\n")
+                write(json.dumps(msgspec.to_builtins(_trial(plan, repertoire, number))).encode() + b"\n")
 
         ended, data = written_by(work, plan.deadline_s, lambda: current[0])
         lines = data.split(b"\n")[:-1]  # what ends without one was cut off
         begun += len(lines) + (ended is not None)
-        answers = [json.loads(line) for line in lines]
-        found += [_Trial(target, tuple(fired), tuple(choices)) for target, fired, choices in filter(None, answers)]
+        answers = [msgspec.convert(json.loads(line), _Trial | None) for line in lines]  # msgspec's JSON has no NaN
+        found += filter(None, answers)
         if ended is not None and ended.hung:
             break
     return found
 
 
-def _trial(plan: Plan, repertoire: Repertoire, number: int) -> tuple[str, list[str], list[Any]] | None:
-    """The target, the passes that fired, and the choices; None where nothing is drawn. Numbered from -1 downwards, so
+def _trial(plan: Plan, repertoire: Repertoire, number: int) -> _Trial | None:
+    """A trial; None where nothing is drawn. Numbered from -1 downwards, so
     that no case of a campaign has its seed."""
     index = -1 - number
     there = plan.at(index)
@@ -104,5 +106,5 @@ def _trial(plan: Plan, repertoire: Repertoire, number: int) -> tuple[str, list[s
         return None
     under_test = set(repertoire.under_test or ())
     steps = unjudged_steps(experiment, repertoire, there.target)
-    fired = {step.call.name for step in steps if step.changed}
-    return there.target, sorted(fired & under_test), source.given if fired & under_test else []
+    fired = {step.call.name for step in steps if step.changed} & under_test
+    return _Trial(there.target, tuple(sorted(fired)), tuple(source.given) if fired else ())

@@ -3,7 +3,7 @@ step of the schedule, and what it does is judged as anything that a pass does. W
 
 from __future__ import annotations
 
-import json
+import msgspec
 
 from generators.program import Program
 from generators.source import SeededSource, Source
@@ -20,7 +20,7 @@ def draw_scheduled(source: Source, target: TargetRow, deadline_s: float) -> Prog
 
     def work(write: Write) -> None:
         def say(steps: tuple[str, ...]) -> None:
-            write(json.dumps(steps).encode() + b"\n")
+            write(msgspec.json.encode(steps) + b"\n")
 
         def before(steps: tuple[ScheduleStep, ...]) -> None:
             say(tuple(step.text for step in steps))
@@ -31,4 +31,4 @@ def draw_scheduled(source: Source, target: TargetRow, deadline_s: float) -> Prog
     if ended is not None and ended.raised:
         raise ChildRaised(ended.what)
     lines = data.split(b"\n")[:-1]  # what ends without one was cut off
-    return scheduled(program, tuple(json.loads(lines[-1])) if lines else ())
+    return scheduled(program, msgspec.json.decode(lines[-1], type=tuple[str, ...]) if lines else ())

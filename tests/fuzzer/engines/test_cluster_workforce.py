@@ -316,8 +316,8 @@ def test_closing_ends_what_was_opened_anywhere() -> None:
 
 
 def test_a_large_cluster_gets_large_tasks_and_few_cases_are_shared() -> None:
-    assert batch_of(2, None) == batch_of(500, None) == BATCH
-    assert batch_of(10_000, None) == 600
+    assert batch_of(2, None) == batch_of(400, None) == BATCH
+    assert batch_of(10_000, None) == 1200
     assert batch_of(4, 40) == 5
     assert batch_of(100, 40) == 1
     assert batch_of(0, 0) == 1
