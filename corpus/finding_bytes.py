@@ -137,9 +137,15 @@ def _fields_of(record: Finding | Case) -> dict[str, Any]:
 
 
 def _plain(value: object) -> object:
-    """A number of NumPy's as Python's."""
+    """A number of NumPy's as Python's, and a string of TVM's, which is a subclass, as a string."""
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
     raise NotImplementedError(f"a {type(value).__name__} in a finding")
 
 

@@ -110,6 +110,29 @@ def test_numbers_of_numpy_travel_as_numbers() -> None:
     assert from_bytes(to_bytes(one)).expectations[0].tolerances == (0.25,)
 
 
+class Word(str):
+    """As TVM's strings are, of which names come."""
+
+    def __str__(self) -> str:
+        return self
+
+
+class Whole(int):
+    """An integer of a subclass."""
+
+
+class Real(float):
+    """A float of a subclass."""
+
+
+def test_subclasses_of_strings_and_numbers_travel_as_these() -> None:
+    called = EntryCall(Word("main"), (Whole(3), Real(0.5)))
+    one = replace(plain_finding(), oracle=Word("survives"), fault=(Word("x"),), at_s=Real(1.5), count=Whole(2))
+    read = from_bytes(to_bytes(replace(one, case=replace(one.case, calls=(called,)))))
+    plain = replace(plain_finding(), oracle="survives", fault=("x",), at_s=1.5, count=2)
+    assert same(read, replace(plain, case=replace(plain.case, calls=(EntryCall("main", (3, 0.5)),))))
+
+
 class Runs:
     """Makes a folder where it is unpickled."""
 
