@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import tvm
 
 from corpus.finding import Aftermath, Expectation, Finding, flatten_outputs
 from corpus.reduce import Candidate, Smallest, as_case, reduce
+from corpus.reduce.candidate import StepStats
 from corpus.schedule import culprit_named
 from corpus.signature import operators_in, signature_of
 from fuzzer.processes.flight import Recorder
@@ -52,6 +53,8 @@ AGAIN = "judging the reduced case again"
 EXPECTED = "computing what the reference gives"
 WHOSE = "asking whose fault the numbers are"
 AFTER = "looking at what the pass has made"
+JUDGING = "judging"
+"""Among the steps of a search: the candidates that were refused because our own code raised over them."""
 ASKED_SHARE = 0.1
 """Of the time for a reduction, so much is kept for asking whether an official pipeline shows what is left."""
 
@@ -230,19 +233,23 @@ def _reduced(rejudge: Rejudging, asked: _Asked, start: Candidate, budget_s: floa
 
 @dataclass(slots=True)
 class _Seen:
-    """Judges candidates while somebody looks on. placed: what must hold of them besides. calls: how many."""
+    """Judges candidates while somebody looks on. placed: what must hold of them besides. calls: how many. faults: what
+    of ours has raised over a candidate, which is then refused: it must not cost what was found before."""
 
     rejudge: Rejudging
     failure: Failure
     watch: Watch
     placed: Callable[[Candidate], bool] = lambda candidate: True
     calls: int = 0
+    faults: OwnFaults = field(default_factory=OwnFaults)
 
     def smallest(self, start: Candidate, budget_s: float) -> Smallest:
         """The smallest candidate, by a second search where it has not failed in the time of the first one."""
         found = self._searched(start, budget_s)
         if not self.rejudge.surely(found.candidate):
             found = self._searched(start, max(0.0, budget_s - found.seconds))
+        if self.faults.lines:
+            found = replace(found, steps=(*found.steps, StepStats(JUDGING, 0, 0, 0.0, self.faults.lines[0])))
         self.watch.searched(found)
         return found
 
@@ -252,7 +259,7 @@ class _Seen:
 
     def interesting(self, candidate: Candidate) -> bool:
         self.calls += 1
-        fails = self._fails(candidate)
+        fails = self.faults.unless_at_fault("a candidate", lambda: self._fails(candidate), False)
         if fails:
             self.watch.better(candidate, self.rejudge.last or self.failure, self.calls)
         return fails

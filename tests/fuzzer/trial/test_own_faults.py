@@ -11,7 +11,7 @@ from corpus.cause import UNCERTAIN
 from corpus.finding import Finding
 from corpus.replayable import CORPUS
 from corpus.store import read_case
-from fuzzer.trial import facts, shrink
+from fuzzer.trial import facts, rejudge, shrink
 from fuzzer.trial.own_faults import OwnFaults
 from fuzzer.trial.repertoire import repertoire_of
 from oracles.forked import ChildRaised
@@ -66,6 +66,27 @@ def test_a_finding_without_a_fault_says_nothing(tmp_path: Path) -> None:
     assert finding is not None
     assert (finding.own_fault, finding.cause.startswith(UNCERTAIN)) == ("", False)
     assert finding.expectations and finding.aftermath.outputs
+
+
+@pytest.mark.parametrize("from_candidate", [2, 5])
+def test_a_fault_of_ours_over_a_candidate_refuses_it_and_keeps_what_was_found(
+    from_candidate: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = found(WRONG_NUMBERS, tmp_path)
+    looked = rejudge.unguarded_divisions
+    times: list[int] = []
+
+    def raises_later(module: Any) -> int:
+        times.append(1)
+        return raising() if len(times) == from_candidate else looked(module)
+
+    monkeypatch.setattr(rejudge, "unguarded_divisions", raises_later)
+    finding = found(WRONG_NUMBERS, tmp_path)
+    assert whole is not None and whole.reduced is not None and whole.reduced.faulty_steps == 0
+    assert finding is not None and finding.reduced is not None
+    assert len(times) > from_candidate  # The search has gone on.
+    assert finding.reduced.faulty_steps == 1
+    assert (finding.signature, finding.own_fault) == (whole.signature, "")
 
 
 def test_faults_are_joined_in_order() -> None:
