@@ -2,22 +2,24 @@
 
 Programs that are drawn change from version to version, so `bench_throughput` compares different cases. Here only
 judging is compared, by every oracle that builds nothing. Judging is in this process, so that instructions can be
-counted where seconds are noisy. Loading the cases is in that count: subtract the count of `--judged 0`.
+counted where seconds are noisy. Loading the cases is in that count: subtract the count of `--judged 0`. --without
+switches caches off: MODULE.NAME with commas between, or SMALL for the group of docs/caches.md.
 
     python -m benchmarks.bench_same_cases draw FILE [--seed 5] [--relax 60] [--tir 15]
-    python -m benchmarks.bench_same_cases judge FILE [--kind tir] [--judged 10] [--verdicts]
+    python -m benchmarks.bench_same_cases judge FILE [--kind tir] [--judged 10] [--verdicts] [--without SMALL]
     valgrind --tool=cachegrind --cache-sim=no python -m benchmarks.bench_same_cases judge FILE
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import pickle
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, islice
 from pathlib import Path
@@ -42,9 +44,24 @@ from generators.passes.table import TIR_PASSES
 from generators.source import SeededSource
 from generators.tvm_api import module_from_json
 from generators.unavailable import Unavailable
+from oracles.ir.cache import Cache
 from oracles.verdict import Verdict
 
 KINDS = {"relax": RELAX, "tir": ("tir_pipeline",)}
+SMALL = (
+    "oracles.ir.walk._READ",
+    "oracles.ir.walk._ITEMS",
+    "oracles.ir.walk._FUNCTIONS",
+    "oracles.reference.tir.decode.tvm_objects._TYPES",
+    "oracles.checks.type_soundness._CALLS",
+    "oracles.ir.verifier._RELAX",
+    "oracles.ir.verifier._PRIM_FUNCS",
+    "oracles.reference.tir.engine._BY_PARTS",
+    "fuzzer.trial.met._NODES",
+    "fuzzer.trial.met._OPERATORS",
+    "fuzzer.trial.met.MET",
+)
+"""The caches that docs/caches.md counts as one group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +156,16 @@ def _judged(
     return judge(experiment, told, SeededSource(case.seed, case.index))
 
 
+def switch_off(names: Sequence[str]) -> None:
+    """Makes each of these caches, as MODULE.NAME, one of no entries: what it would remember is computed each time."""
+    for name in names:
+        module, _, attribute = name.rpartition(".")
+        cache = getattr(importlib.import_module(module), attribute)
+        if not isinstance(cache, Cache):
+            raise SystemExit(f"--without {name}: not a cache")
+        cache.resize(0)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("do", choices=("draw", "judge"))
@@ -149,10 +176,12 @@ def main() -> None:
     parser.add_argument("--kind", choices=tuple(KINDS), default="relax")
     parser.add_argument("--judged", type=int, default=10**6, help="at most so many cases")
     parser.add_argument("--verdicts", action="store_true", help="print each verdict")
+    parser.add_argument("--without", default="", metavar="CACHES", help="caches to switch off")
     options = parser.parse_args()
     if options.do == "draw":
         save(options.file, options.seed, {"relax": options.relax, "tir": options.tir})
     else:
+        switch_off(SMALL if options.without == "SMALL" else [name for name in options.without.split(",") if name])
         print(judge_saved(options.file, options.kind, options.judged, options.verdicts))
 
 

@@ -53,6 +53,12 @@ class Cache(Generic[T, R]):
         key, held = self._key(argument)
         return self._keep(key, held, result)
 
+    def resize(self, limit: int) -> None:
+        """Holds at most so many entries from now on; 0 switches the cache off."""
+        self._limit = limit
+        while len(self._entries) > limit:
+            self._entries.popitem(last=False)
+
     def _keep(self, key: Hashable, held: object, result: R) -> R:
         self._entries.pop(key, None)
         self._entries[key] = held, result

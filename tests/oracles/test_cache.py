@@ -43,6 +43,18 @@ def test_a_new_result_takes_the_place_of_the_old_one_and_is_the_newest() -> None
     assert [cache.get(number) for number in (1, 2, 3)] == [10, None, 3]
 
 
+def test_a_smaller_cache_forgets_at_once_and_one_of_no_entries_is_off() -> None:
+    asked = list[int]()
+    cache: Cache[int, int] = Cache(lambda number: asked.append(number) or number, by_value, 4)  # type: ignore[func-returns-value]
+    for number in (1, 2, 3):
+        cache.of(number)
+    cache.resize(2)
+    assert [cache.get(number) for number in (1, 2, 3)] == [None, 2, 3]
+    cache.resize(0)
+    assert [cache.of(4), cache.of(4)] == [4, 4]
+    assert asked == [1, 2, 3, 4, 4]
+
+
 def test_none_is_a_result() -> None:
     asked = list[int]()
     cache: Cache[int, None] = Cache(asked.append, by_value, 2)
