@@ -37,7 +37,7 @@ FILE_BYTES = 64 << 20
 PROBE_BYTES = 4096
 """Written to see whether a folder takes files."""
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_ADDRESS = re.compile(r"auto|(?:[a-z]+://)?(?:\[[0-9a-fA-F:]+\]|[^\s:/\[\]]+)(?::\d{1,5})?")
+_ADDRESS = re.compile(r"auto|(?:[a-z]+://)?(?:\[[0-9a-fA-F:]+\]|\w[\w.-]*)(?::\d{1,5})?")
 _TIME_PART = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
 ENGINES = ("dask", "ray")
 ALL_SEATS = 1 << 20

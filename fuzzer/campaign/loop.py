@@ -21,6 +21,7 @@ from fuzzer.campaign.disk import Disk
 from fuzzer.campaign.docket import Docket, Key
 from fuzzer.campaign.finding_rows import FindingRows
 from fuzzer.campaign.interrupts import Interrupts
+from fuzzer.campaign.losses import Losses
 from fuzzer.campaign.observer import Observer
 from fuzzer.campaign.out_folder import held
 from fuzzer.campaign.plan import MakesPlan, plan_of
@@ -62,8 +63,6 @@ READY_S = 180.0
 """Seconds until the first worker has imported TVM and the loaded file, and tried what `fuzzer.worker.kin` tries."""
 GRACE_S = 25.0
 """Seconds after the campaign's time in which waiting failures are still reduced and confirmed."""
-LOST_PER_JOB = 10
-"""So many workers may end for each of `--jobs` before the campaign ends by its own fault."""
 
 
 class _Campaign:
@@ -86,13 +85,11 @@ class _Campaign:
         """The place in the docket that a command with a token is about."""
         self.fault: str | None = None
         self.uncounted = ""
-        self.lost_workers = 0
+        self.losses = Losses()
         self.before_s = 0.0
         """The seconds of the campaign that this one goes on with."""
         self.start = time.monotonic()
-        self.disk = Disk(
-            settings.out, settings.seed, plan.scratch, own=not plan.walled or only_trusted(settings.corpus)
-        )
+        self.disk = Disk(settings.out, settings.seed, plan.scratch, own=settings.trust or only_trusted(settings.corpus))
 
     @property
     def now(self) -> float:
@@ -222,14 +219,13 @@ class _Campaign:
         match answer:
             case Judged(index):
                 if self.deck.answered(index):
+                    self.losses.worked()
                     self._count(answer)
             case Killed(index):
                 if self.deck.killed(index):
                     self._give_up_case("child killed from outside, twice")
-            case Reduced():
-                self._reduced(answer)
-            case Confirmed():
-                self._confirmed(answer)
+            case Reduced() | Confirmed():
+                self._settled(answer)
             case Refused(message):
                 self.fault = message
             case WorkerLost():
@@ -239,11 +235,12 @@ class _Campaign:
             case Done():
                 self._done(heard.slot, heard.about)
             case CaseDigests() | CandidateDigests():
-                raise AssertionError("a worker of the campaign says digests, which only the second process is asked")
+                pass  # Only the second process is asked for these.
             case _:
                 assert_never(answer)
 
     def _done(self, slot: Slot, about: Command | None) -> None:
+        self.losses.worked()
         match about:
             case JudgeCases(indices):
                 self.deck.returned(indices)  # The time was up before it came to these.
@@ -273,11 +270,10 @@ class _Campaign:
                 assert_never(about)
         if self.fault is not None:
             return
-        self.lost_workers += 1
         if not (lost.was_ready or lost.killed):
             self.fault = f"a worker process ended ({lost.how}) before it was ready"
-        elif self.lost_workers > LOST_PER_JOB * self.settings.jobs:
-            self.fault = f"{self.lost_workers} worker processes ended, the last one {lost.how}"
+        elif self.losses.another(len(pool.slots)):
+            self.fault = f"{self.losses.in_a_row} worker processes ended in a row, the last one {lost.how}"
         else:
             bump(self.tally.skipped, "worker process lost", 1)
             pool.replace()
@@ -318,6 +314,14 @@ class _Campaign:
 
     def _ended_early(self, token: int, why: str, said: str = "") -> None:
         self._seen_again(*self.docket.ended_early(self.working.pop(token), why, said))
+
+    def _settled(self, answer: Reduced | Confirmed) -> None:
+        """An answer that nobody has asked for is left: a case of somebody else may say anything."""
+        if answer.token in self.working:
+            if isinstance(answer, Reduced):
+                self._reduced(answer)
+            else:
+                self._confirmed(answer)
 
     def _reduced(self, answer: Reduced) -> None:
         if answer.ended or not is_readable(answer.finding):

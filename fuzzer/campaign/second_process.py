@@ -81,7 +81,7 @@ class SecondProcess:
 
     def _take(self, answer: Answer | WorkerLost) -> Iterator[Judged]:
         match answer:
-            case CaseDigests(index, digests, cpu_s):
+            case CaseDigests(index, digests, cpu_s) if index in self._asked:
                 yield Judged(index, Tally(cpu_s=cpu_s, phases={"second process": cpu_s}))
                 yield from self._compared(self._asked.pop(index), digests)
             case Done():
@@ -92,8 +92,8 @@ class SecondProcess:
                 self._lost += 1
                 if self._lost >= LOST:
                     self._waiting.clear()
-            case Ready() | Judged() | Killed() | Reduced() | Confirmed() | CandidateDigests():
-                pass  # It is asked for digests of cases only, and says those it has.
+            case Ready() | Judged() | Killed() | Reduced() | Confirmed() | CaseDigests() | CandidateDigests():
+                pass  # It is asked for digests of cases only, and says those it has; code in it may say anything.
             case _:
                 assert_never(answer)
 

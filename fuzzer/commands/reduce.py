@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -163,6 +164,14 @@ def _resumed(request: Request, out: ReductionOutput | None) -> tuple[Request, di
 # --- the process ----------------------------------------------------------------------------------------
 
 
+def ask_to_stop(scratch: Path) -> None:
+    """Has the process that reduces end with its smallest. A link that a case has left there is not followed."""
+    path = scratch / STOP
+    if path.is_symlink():
+        path.unlink()
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600))
+
+
 @dataclass(slots=True)
 class _Reducing:
     """Asks the process that reduces, and keeps what it sends."""
@@ -204,7 +213,7 @@ class _Reducing:
             return
         if self.best is None:
             raise KeyboardInterrupt
-        (self.scratch / STOP).touch()
+        ask_to_stop(self.scratch)
 
     def _hear(self, reply: Reply) -> None:
         match reply:

@@ -34,7 +34,7 @@ SLICE_S = 60.0
 LOOK_S = 2.0
 """So often is the cluster asked for its places."""
 STRIKES = 3
-"""So many seats in a row may be lost at a place that does not end a task before it is left out."""
+"""So often in a row may all seats of a place be lost, none of which ends a task, before the place is left out."""
 EMPTY_S = 60.0
 """A cluster without a place that works is waited for so long."""
 
@@ -70,6 +70,7 @@ class ClusterWorkforce:
         self._left_out: dict[str, str] = {}
         self._refused: Refused | None = None
         self._strikes: Counter[str] = Counter()
+        self._sizes: dict[str, int] = {}
         self._versions = versions()
         self._tvm: str | None = None
         self._looked_at = -inf
@@ -120,6 +121,7 @@ class ClusterWorkforce:
         for seat in [seat for seat in self._seats.values() if seat.place not in places]:
             yield from self._lost(seat, "its node, or the engine's process there, has ended")
         there = Counter(seat.place for seat in self._seats.values())
+        self._sizes.update(places)
         for place, number in places.items():
             for _ in range(0 if place in self._left_out else number - there[place]):
                 if len(self._seats) < self._most:
@@ -211,8 +213,9 @@ class ClusterWorkforce:
         """A seat is gone; the campaign hears of those that it knew."""
         self._drop(seat)
         self._strikes[seat.place] += 1
-        if self._strikes[seat.place] >= STRIKES:
-            self._leave_out(seat.place, f"{STRIKES} workers have ended there in a row, the last one: {how}")
+        strikes = self._strikes[seat.place]
+        if strikes >= STRIKES * self._sizes[seat.place]:
+            self._leave_out(seat.place, f"{strikes} workers have ended there in a row, the last one: {how}")
         if seat.ready:
             yield FromWorker(seat, WorkerLost(f"{how} ({seat.place})", was_ready=True), seat.busy)
 

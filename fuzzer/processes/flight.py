@@ -45,6 +45,7 @@ class Recorder:
     def create(path: Path) -> Recorder:
         """A recorder on a fresh file; children inherit it by fork."""
         with naming(path):
+            path.unlink(missing_ok=True)
             path.write_bytes(b"\0" * _SIZE)
         with path.open("r+b") as file:
             return Recorder(mmap.mmap(file.fileno(), _SIZE))

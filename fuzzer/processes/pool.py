@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
+from corpus.regular_files import MEBIBYTE, read_regular
 from fuzzer.processes.guard import end
 from fuzzer.processes.lines import Lines, line_of
 from fuzzer.processes.output import Output
@@ -19,6 +22,8 @@ from fuzzer.protocol import Answer, Begin, Command, Done, Plan, Ready
 
 BATCH = 48
 """Cases that a worker is handed at once: a few seconds of work, in one child whose caches live that long."""
+
+_LOG_BYTES = 256 * MEBIBYTE
 
 
 @dataclass(slots=True, eq=False)
@@ -78,7 +83,7 @@ class Pool:
             if data is None:
                 yield FromWorker(slot, self._lost(slot), slot.busy)
                 continue
-            for answer in slot.lines.take(data):
+            for answer in self._said(slot, data):
                 about = slot.busy
                 if isinstance(answer, Ready):
                     slot.ready = True
@@ -86,13 +91,22 @@ class Pool:
                     slot.busy = None
                 yield FromWorker(slot, answer, about)
 
-    def _lost(self, slot: LocalSlot) -> WorkerLost:
-        """A worker has ended; `replace` starts another in its place."""
+    def _said(self, slot: LocalSlot, data: bytes) -> Iterator[Answer | WorkerLost]:
+        """The answers in what a worker has written. One that says anything else is ended: a case of somebody else may
+        have made it."""
+        try:
+            yield from slot.lines.take(data)
+        except msgspec.ValidationError as error:
+            end(slot.process)
+            yield self._lost(slot, f"says what is no answer: {error}")
+
+    def _lost(self, slot: LocalSlot, how: str = "") -> WorkerLost:
+        """A worker has ended, or has been ended, and how; `replace` starts another in its place."""
         slot.output.unregister(self._selector)
         slot.output.close()
         slot.process.wait()
         self.slots.remove(slot)
-        return WorkerLost(self._how(slot), slot.ready, killed=slot.process.returncode == -signal.SIGKILL)
+        return WorkerLost(how or self._how(slot), slot.ready, killed=slot.process.returncode == -signal.SIGKILL)
 
     def _how(self, slot: LocalSlot) -> str:
         """How a worker ended, with the last line that it wrote on stderr."""
@@ -100,7 +114,10 @@ class Pool:
         if status < 0:
             return f"killed by {signal.Signals(-status).name}"
         log = Path(self._plan.scratch) / f"stderr-{slot.process.pid}"
-        lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
+        try:
+            lines = read_regular(log, _LOG_BYTES, follow=False).decode(errors="replace").strip().splitlines()
+        except OSError:  # It ended before it had one, or a case of somebody else has put something in its place.
+            lines = []
         return f"status {status}" + (f": {lines[-1][:300]}" if lines else "")
 
     def replace(self) -> None:

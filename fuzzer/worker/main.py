@@ -61,16 +61,22 @@ def main() -> None:
     if not isinstance(begin, Begin):
         return
     scratch = Path(begin.plan.scratch)
-    errors = os.open(scratch / f"stderr-{os.getppid()}", os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
     uncounted = "" if begin.plan.probes is None else probes.begin(begin.plan.probes)
-    if begin.plan.walled:  # and not before: the file of hits is outside
+    if begin.plan.walled:  # After the file of hits, which is outside; before files inside, where links may lie.
         sandbox.enter(begin.plan.scratch)
+    errors = _errors_file(scratch / f"stderr-{os.getppid()}")
     os.dup2(errors, 1)
     os.dup2(errors, 2)
     worker = _Worker(begin.plan, Recorder.create(scratch / f"flight-{os.getpid()}"), answers, errors, uncounted)
     if worker.prepare():
         for command in commands:
             worker.obey(command)
+
+
+def _errors_file(path: Path) -> int:
+    """A new file for what is printed. What cases of somebody else have left under its name goes."""
+    path.unlink(missing_ok=True)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
 
 
 def _commands() -> Iterator[Command]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from fuzzer.campaign import loop
 from fuzzer.campaign.loop import run_campaign
 from fuzzer.engines import choose
 from fuzzer.processes import pool, start
@@ -27,7 +26,6 @@ def with_fake_workers(monkeypatch: pytest.MonkeyPatch) -> None:
         return start.module_command("tests.fuzzer.fake_worker", *arguments)
 
     monkeypatch.setattr(pool, "module_command", command)
-    monkeypatch.setattr(loop, "LOST_PER_JOB", 10_000)
 
 
 def noted_pools(monkeypatch: pytest.MonkeyPatch) -> list[Pool]:

@@ -17,7 +17,7 @@ import pytest
 
 from corpus.registry import KnownCause, add_entries
 from corpus.signature_baseline import write_known
-from fuzzer.campaign import aside, loop
+from fuzzer.campaign import aside, loop, losses
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, UNREDUCED_FILE, read_checkpoint
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.loop import run_campaign
@@ -199,8 +199,8 @@ def test_a_worker_that_is_killed_before_it_is_ready_is_replaced(
 
 def test_workers_that_are_always_killed_end_the_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _dying_first(monkeypatch, tmp_path / "begun", "os.kill(os.getpid(), signal.SIGKILL)")
-    monkeypatch.setattr(loop, "LOST_PER_JOB", 2)
-    with pytest.raises(EnvironmentFault, match="3 worker processes ended, the last one killed by SIGKILL"):
+    monkeypatch.setattr(losses, "LOST_PER_WORKER", 2)
+    with pytest.raises(EnvironmentFault, match="3 worker processes ended in a row, the last one killed by SIGKILL"):
         campaign(tmp_path / "out", jobs=1)
 
 

@@ -17,10 +17,13 @@ from fuzzer.campaign.observer import Observer
 from fuzzer.campaign.out_folder import unconfirmed_in
 from fuzzer.commands.run import report_of
 from fuzzer.errors import UsageError
+from fuzzer.processes.lines import line_of
+from fuzzer.protocol import Answer, CandidateDigests, CaseDigests, Confirmed, Judged, Killed, Ready, Reduced
 from fuzzer.settings import Settings
 from reports.summary import read_out
-from tests.fuzzer.fake_campaigns import campaign, settings, with_fake_workers, writer
-from tests.fuzzer.fake_worker import UNSHOWN, failures_of
+from reports.tally import Tally
+from tests.fuzzer.fake_campaigns import campaign, settings, whole, with_fake_workers, writer
+from tests.fuzzer.fake_worker import RAVES, UNSHOWN, failures_of
 from tests.reports.reports_data import finding
 
 pytestmark = pytest.mark.warm
@@ -69,10 +72,19 @@ def test_a_finding_of_a_checkpoint_that_cannot_be_read_is_reduced_again(tmp_path
 def test_findings_are_ones_own_unless_somebody_elses_cases_have_run(tmp_path: Path) -> None:
     """A worker that judges these may be made to say anything, and what it says is then somebody else's too."""
     theirs, mine = tmp_path / "theirs" / "findings", tmp_path / "mine" / "findings"
+    load = tmp_path / "mine.py"
+    load.touch()
     for corpus in (theirs, mine):
         save_finding(corpus.parent, finding(), made_here=corpus == mine)
     for number, (options, expected) in enumerate(
-        (({}, True), ({"corpus": mine}, True), ({"corpus": theirs}, False), ({"corpus": theirs, "trust": True}, True))
+        (
+            ({}, True),
+            ({"corpus": mine}, True),
+            ({"corpus": theirs}, False),
+            ({"corpus": theirs, "load": load}, False),
+            ({"corpus": mine, "load": load}, True),
+            ({"corpus": theirs, "trust": True}, True),
+        )
     ):
         out = tmp_path / f"out{number}"
         rows = campaign(out, cases=40, **options).findings
@@ -131,3 +143,31 @@ def test_a_failure_that_does_not_show_again_is_listed_with_its_case(tmp_path: Pa
             number for reason, number in result.tally.inconclusive.items() if reason.startswith("does not show again")
         )
     )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *(Reduced(99, None), Reduced(99, b"x"), Reduced(99, None, "SIGKILL"), Confirmed(99, b"x", True)),
+        *(Judged(99, Tally(generated=1)), Killed(99), Ready("9.9"), CaseDigests(7, (), 0.0), CandidateDigests(())),
+    ],
+    ids=lambda said: type(said).__name__,
+)
+def test_an_answer_that_nobody_asked_for_changes_nothing(
+    said: Answer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As the code of somebody else may say it in a worker of a campaign that starts from their cases."""
+    monkeypatch.setenv(RAVES, line_of(said).decode().strip())
+    whole(campaign(tmp_path / "out", cases=40, jobs=1), cases=40)
+
+
+@pytest.mark.parametrize("said", ["{}", "[]", "1", '{"type": "judged", "index": "x"}', "nonsense", "{"])
+def test_a_worker_that_says_what_is_no_answer_is_lost_and_ends_no_campaign(
+    said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The case that does so again is left out. What is not even JSON is a line that was cut."""
+    monkeypatch.setenv(RAVES, said)
+    result = campaign(tmp_path / "out", cases=40, jobs=1)
+    assert result.fault() is None
+    lost = {} if said in ("nonsense", "{") else {"worker process lost": 2, "worker killed, twice": 1}
+    assert (result.tally.cases, result.tally.skipped) == (39 if lost else 40, lost)

@@ -5,6 +5,7 @@ The processes are started anew, not forked from the tests: the walls hold for go
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -12,8 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from fuzzer.commands.reduce import ask_to_stop
+from fuzzer.oneshot.messages import STOP
 from fuzzer.processes import sandbox
+from fuzzer.processes.lines import line_of
 from fuzzer.processes.sandbox import Walls, filter_for
+from fuzzer.processes.start import module_command, worker_environment
+from fuzzer.protocol import Begin, Plan
 
 NO_LANDLOCK = not sandbox.offered().files
 NEEDS_LANDLOCK = pytest.mark.skipif(NO_LANDLOCK, reason="this kernel has no Landlock")
@@ -67,6 +73,31 @@ def test_what_it_starts_has_the_same_walls(tmp_path: Path) -> None:
     text = 'assert subprocess.call(["sh", "-c", "exec 2>&-; echo x > " + MARKER]) != 0\nraise PermissionError'
     assert ended(tmp_path, text) == FORBIDDEN
     assert not (tmp_path / "marker").exists()
+
+
+@NEEDS_LANDLOCK
+def test_a_worker_writes_nowhere_that_another_one_has_led_it_to(tmp_path: Path) -> None:
+    """What a case runs may leave links in the scratch folder under the names of files of the worker that comes next."""
+    theirs, scratch, corpus = tmp_path / "theirs", tmp_path / "scratch", tmp_path / "corpus"
+    theirs.write_text("as it was")
+    scratch.mkdir()
+    corpus.mkdir()
+    words = module_command("fuzzer.worker.main", str(os.getpid()))
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=worker_environment()) as process:
+        for name in ("stderr", "flight"):
+            for pid in range(process.pid, process.pid + 50):
+                (scratch / f"{name}-{pid}").symlink_to(theirs)
+        process.communicate(line_of(Begin(Plan(1, scratch=str(scratch), corpus=str(corpus)))))
+    assert theirs.read_text() == "as it was"
+
+
+def test_a_reduction_is_stopped_in_its_scratch_folder_alone(tmp_path: Path) -> None:
+    scratch, elsewhere = tmp_path / "scratch", tmp_path / "elsewhere"
+    scratch.mkdir()
+    (scratch / STOP).symlink_to(elsewhere)
+    for _ in range(2):
+        ask_to_stop(scratch)
+    assert (scratch / STOP).is_file() and not elsewhere.exists()
 
 
 SOCKETS = {

@@ -24,7 +24,11 @@ def test_what_on_takes(on: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "on", ["spark://a", "dask:", "dask://", "ray:// ", "local://a", "dask://a:b", "dask://a b", "dask://a:1:2", ""]
+    "on",
+    [
+        *("spark://a", "dask:", "dask://", "ray:// ", "local://a", "dask://a:b", "dask://a b", "dask://a:1:2", ""),
+        *("ray://?x", "ray://a?x=1", "ray://a#1", "dask://u:p@a", "dask://u@a", "ray://a%00", "ray://-a", "ray://a/b"),
+    ],
 )
 def test_what_on_refuses(on: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="^--on "):

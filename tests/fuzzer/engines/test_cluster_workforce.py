@@ -265,6 +265,27 @@ def test_a_place_whose_seats_end_one_after_the_other_is_left_out(capsys: pytest.
     assert capsys.readouterr().err.count("b left out") == 1
 
 
+@pytest.mark.parametrize("how", ["the place", "its process"])
+def test_a_place_of_many_seats_that_ends_and_comes_back_is_used_again(
+    how: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A worker of Dask with several threads that was killed and started again at its old address; its seats are seen to
+    go with the place, or by their tasks."""
+    cluster = FakeCluster({"a": 4})
+    force = opened(cluster, "a")
+    if how == "the place":
+        cluster.there = {}
+    else:
+        cluster.waiting = [Said(seat, OPENING, 1, ended=True, lost="killed") for _, seat in cluster.opened]
+    assert [type(heard.answer) for heard in hear(force)] == [WorkerLost] * 4
+    cluster.there = {"a": 4}
+    hear(force)
+    cluster.ready("a")
+    hear(force)
+    assert len(force.slots) == 4
+    assert capsys.readouterr().err == ""
+
+
 def test_work_that_ends_well_takes_the_strikes_back() -> None:
     cluster = FakeCluster({"a": 1})
     force = opened(cluster, "a")
