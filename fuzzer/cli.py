@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,7 @@ import typer
 from fuzzer import cli_reduce as options
 from fuzzer.cli_capture import capture
 from fuzzer.cli_coverage import coverage
-from fuzzer.cli_options import Config, Join, Json, Known, Load, Passes, SubjectPath, Target, Trust
+from fuzzer.cli_options import Config, Join, Json, Known, Load, OneTvm, Passes, SubjectPath, Target, Trust
 from fuzzer.cli_replay import replay, since
 from fuzzer.cli_run import run
 from fuzzer.errors import (
@@ -59,6 +60,7 @@ app.command()(run)
 
 @app.command()
 def check(
+    context: typer.Context,
     subject: SubjectPath,
     passes: Passes = None,
     target: Target = None,
@@ -67,6 +69,7 @@ def check(
     inputs: options.Inputs = None,
     rtol: options.Rtol = None,
     atol: options.Atol = None,
+    tvm: OneTvm = None,
     explain: Annotated[bool, typer.Option(help="Show the values that flow, before and after the culprit.")] = False,
     trust: Trust = False,
     as_json: Json = False,
@@ -77,11 +80,13 @@ def check(
     from fuzzer.pass_items import read_passes
     from fuzzer.render import show_check
     from fuzzer.settings import existing_subject, read_targets
+    from fuzzer.under_test import go_on_under
 
-    asked = read_passes(passes, load, config or (), trust)
     wanted = None if target is None else read_targets([target])[0]
     own = read_own_numbers(inputs, rtol, atol)
     subject_path = existing_subject(subject)
+    go_on_under(tvm, context.obj)
+    asked = read_passes(passes, load, config or (), trust)
     result = check_module(subject_path, asked.items, wanted, asked.load, explain=explain, trust=trust, own=own)
     show_check(result, as_json)
     raise typer.Exit(result.status())
@@ -89,6 +94,7 @@ def check(
 
 @app.command()
 def reduce(
+    context: typer.Context,
     subject: SubjectPath,
     passes: Passes = None,
     target: Target = None,
@@ -105,6 +111,7 @@ def reduce(
     resume: options.Resume = False,
     stats: options.Stats = False,
     load: Load = None,
+    tvm: OneTvm = None,
     inputs: options.Inputs = None,
     rtol: options.Rtol = None,
     atol: options.Atol = None,
@@ -120,24 +127,26 @@ def reduce(
     from fuzzer.render import console, show_reduction
     from fuzzer.selection import check_oracle_names
     from fuzzer.settings import existing_subject, read_jobs, read_targets, read_time
+    from fuzzer.under_test import go_on_under
     from reports.shrinking import ShrinkDisplay
 
-    asked = read_passes(passes, load, config or (), trust)
     check_oracle_names(() if oracle is None else (oracle,), "--oracle")
+    subject_path = existing_subject(subject)
     wanted = ReduceOptions(
-        passes=asked.items,
         keep=read_keep(oracle, message, rejections, builds, flaky),
         interesting=interesting,
         jobs=read_jobs(jobs) or 1,
         time_s=read_time(time),
-        load=asked.load,
         target=None if target is None else read_targets([target])[0],
         trust=trust,
         own=read_own_numbers(inputs, rtol, atol),
         output=output_of_reduction(output, interesting is not None),
         resume=resume,
     )
-    result = reduce_case(existing_subject(subject), wanted, ShrinkDisplay(console(stderr=True)))
+    go_on_under(tvm, context.obj)
+    asked = read_passes(passes, load, config or (), trust)
+    wanted = replace(wanted, passes=asked.items, load=asked.load)
+    result = reduce_case(subject_path, wanted, ShrinkDisplay(console(stderr=True)))
     show_reduction(result, output, as_json, stats)
 
 
@@ -299,7 +308,7 @@ def _invoke(arguments: list[str]) -> int:
     """Runs a command. Not by Typer's `main`, which ends with 1 for any broken pipe and takes an EOFError for Ctrl-C."""
     refuse_empty(arguments)
     command = typer.main.get_command(app)
-    with command.make_context("passfuzz", arguments) as context:
+    with command.make_context("passfuzz", arguments, obj=list(arguments)) as context:
         command.invoke(context)
     return ExitStatus.CLEAN
 

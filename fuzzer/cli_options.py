@@ -46,3 +46,12 @@ Join = Annotated[
     bool,
     typer.Option("--trust", help="Let cases of somebody else join the corpus of passfuzz, which is trusted."),
 ]
+
+OneTvm = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tvm",
+        help="Under this TVM: a released version, a Python interpreter, or a folder with a build of it.",
+        metavar="VERSION|PYTHON|BUILD",
+    ),
+]

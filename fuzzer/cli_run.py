@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fuzzer.cli_options import Json, Known, Load, Trust
-from fuzzer.errors import tell
+from fuzzer.cli_options import Json, Known, Load, OneTvm, Trust
+from fuzzer.errors import UsageError, tell
 
 if TYPE_CHECKING:
     from fuzzer.settings import Settings
@@ -38,6 +38,7 @@ Coverage = Annotated[
 
 
 def run(
+    context: typer.Context,
     time: Time = None,
     cases: Cases = None,
     seed: Seed = None,
@@ -51,6 +52,7 @@ def run(
     fail_on: FailOn = None,
     shard: ShardOption = None,
     on: On = "local",
+    tvm: OneTvm = None,
     out: Out = None,
     fresh: Fresh = False,
     resume: Resume = False,
@@ -60,6 +62,7 @@ def run(
 ) -> None:
     """Fuzz passes until the time or the cases are spent; results are under --out."""
     from fuzzer.settings import read_settings
+    from fuzzer.under_test import go_on_under
 
     settings = read_settings(
         time=time,
@@ -81,6 +84,9 @@ def run(
         trust=trust,
         coverage=coverage,
     )
+    if tvm and settings.on != "local":
+        raise UsageError(f"--tvm {tvm[0]}: is for workers of this machine; those of --on {on} have a TVM of their own")
+    go_on_under(tvm, context.obj)
     raise typer.Exit(_run(settings, as_json))
 
 

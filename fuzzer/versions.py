@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Literal, TypeAlias
 
 from fuzzer.errors import EnvironmentFault
+from fuzzer.processes import lent
 
 MISSING = "missing"
 State: TypeAlias = Literal["ok", "absent", "broken"]
@@ -38,18 +39,18 @@ def installed(*distributions: str) -> str:
 
 
 def tvm_version() -> str:
-    """The version of the TVM that is installed: the wheel, or a build of its own."""
-    return installed("apache-tvm", "tvm")
+    """The version of the TVM that is installed: the wheel, or a build of its own; under `--tvm`, what that one says."""
+    return lent.TAKEN.tvm if lent.TAKEN else installed("apache-tvm", "tvm")
 
 
 def passfuzz_version() -> str:
     """The version of passfuzz; "missing" when it runs from a checkout that is not installed."""
-    return installed("passfuzz")
+    return lent.TAKEN.passfuzz if lent.TAKEN else installed("passfuzz")
 
 
 def ffi_version() -> str:
     """The version of TVM's foreign function interface that is installed."""
-    return installed("apache-tvm-ffi")
+    return lent.TAKEN.ffi if lent.TAKEN else installed("apache-tvm-ffi")
 
 
 def has_tvm() -> bool:
@@ -75,7 +76,7 @@ def requirement(name: str) -> str:
 
 def pair() -> Probe:
     """Whether this TVM was seen to work with this ffi. A newer ffi than the known one segfaults in save_json."""
-    return judge_pair(tvm_version(), installed("apache-tvm-ffi"))
+    return judge_pair(tvm_version(), ffi_version())
 
 
 def judge_pair(tvm: str, ffi: str) -> Probe:

@@ -80,7 +80,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("formats", "replay_matrix", "view"),
     ),
     "fuzzer": (
-        ("coverage/probes",),
+        ("coverage/probes", "processes/lent"),
         ("cli_options", "cli_reduce", "errors", "protocol"),
         ("own_numbers", "streams", "versions"),
         ("processes", "settings"),
@@ -93,7 +93,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("trial",),
         ("campaign", "capture", "oneshot", "worker", "render"),
         ("plugin", "replaying"),
-        ("commands",),
+        ("commands", "under_test"),
         ("cli_capture", "cli_coverage", "cli_replay", "cli_run"),
         ("cli",),
     ),

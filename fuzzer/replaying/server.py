@@ -72,6 +72,7 @@ def greeting() -> dict[str, Any]:
     return {
         "version": version,
         "file": str(tvm.__file__),
+        "ffi": str(getattr(sys.modules.get("tvm_ffi"), "__version__", "")),
         "not_read": shims["not_read"](),
         "shimmed": bool(shims["ADDED"]),
         "stamp": _stamp(),

@@ -39,11 +39,13 @@ MOST_OUTPUT = 1 << 18
 
 
 class Greeting(msgspec.Struct, frozen=True):
-    """What a server says first. fault: why TVM cannot be imported. not_read: as `corpus.portable.shims` names it;
-    shimmed: whether names were lacking; stamp: tells one build of TVM from the next."""
+    """What a server says first. fault: why TVM cannot be imported. ffi: the version of tvm_ffi. not_read: as
+    `corpus.portable.shims` names it; shimmed: whether names were lacking; stamp: tells one build of TVM from the next.
+    """
 
     version: str = ""
     file: str = ""
+    ffi: str = ""
     fault: str = ""
     not_read: tuple[str, ...] = ()
     shimmed: bool = False

@@ -4,7 +4,6 @@ processes only: a pass or a verifier may crash, so all of it is done in a child.
 from __future__ import annotations
 
 import platform
-from importlib.metadata import PackageNotFoundError, version
 
 import tvm
 
@@ -12,6 +11,7 @@ from corpus.finding import Aftermath
 from corpus.reduce import Candidate
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import Repertoire
+from fuzzer.versions import MISSING, ffi_version
 from generators.passes.row import Phase
 from generators.source import SeededSource
 from oracles.forked import Ended, forked
@@ -66,18 +66,12 @@ def _outputs(numbers: Numbers, end: Position) -> tuple[str, ...]:
 
 def environment() -> tuple[tuple[str, str], ...]:
     """Rows for the part "Environment" of an issue: names and versions of what was running."""
+    ffi = ffi_version()
     rows = (
         ("TVM", str(tvm.__version__)),
-        ("tvm-ffi", _installed("apache-tvm-ffi")),
+        ("tvm-ffi", "" if ffi == MISSING else ffi),
         ("LLVM", str(tvm.target.codegen.llvm_version_major(allow_none=True) or "")),
         ("Python", platform.python_version()),
         ("OS", f"{platform.system()} {platform.machine()}, {' '.join(platform.libc_ver())}".rstrip(", ")),
     )
     return tuple((name, value) for name, value in rows if value)
-
-
-def _installed(distribution: str) -> str:
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return ""
