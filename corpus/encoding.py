@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, TypeAlias
 
 import numpy as np
 
 from generators.case import Argument, Shape
 from generators.dtypes import FLOAT8, FLOATS, INTEGERS, OF_ML_DTYPES, Array, numpy_dtype
-
-Json: TypeAlias = Any
+from generators.json_values import Json
 
 INLINE_ELEMENTS = 64
 """Arrays up to this size stand in the JSON, where a reader sees them."""
@@ -47,7 +45,7 @@ def encode(argument: Argument, arrays: dict[str, Array]) -> Json:
     return {"scalar": _encode_number(argument)}
 
 
-def decode(value: Json, arrays: Mapping[str, Array]) -> Argument:
+def decode(value: object, arrays: Mapping[str, Array]) -> Argument:
     """The argument that `encode` wrote. UnreadableArgument when the JSON is of another form."""
     if not isinstance(value, dict):
         raise UnreadableArgument(f"expected an object, got {type(value).__name__}")
@@ -57,7 +55,7 @@ def decode(value: Json, arrays: Mapping[str, Array]) -> Argument:
         if "shape" in value:
             return Shape(_extents(value["shape"], -(2**63)))
         if "tuple" in value:
-            return tuple(decode(field, arrays) for field in value["tuple"])
+            return tuple(decode(field, arrays) for field in _listed(value["tuple"]))
         return _decode_number(value["scalar"])
     except (LookupError, TypeError, ValueError, ArithmeticError, RuntimeError, MemoryError) as error:
         raise UnreadableArgument(f"{type(error).__name__}: {error}") from error
@@ -68,34 +66,45 @@ def _encode_array(array: Array, arrays: dict[str, Array]) -> Json:
     if array.size <= INLINE_ELEMENTS:
         entry["values"] = [_encode_number(element) for element in array.reshape(-1).tolist()]
     else:
-        entry["npz"] = f"a{len(arrays)}"
-        arrays[entry["npz"]] = array.view(f"uint{8 * array.itemsize}") if entry["dtype"] in OF_ML_DTYPES else array
+        name = f"a{len(arrays)}"
+        entry["npz"] = name
+        arrays[name] = array.view(f"uint{8 * array.itemsize}") if entry["dtype"] in OF_ML_DTYPES else array
     return entry
 
 
-def _decode_array(entry: Mapping[str, Json], arrays: Mapping[str, Array]) -> Array:
+def _decode_array(entry: Mapping[str, object], arrays: Mapping[str, Array]) -> Array:
     name = entry["dtype"]
-    if name not in _DTYPES:
+    if not isinstance(name, str) or name not in _DTYPES:
         raise UnreadableArgument(f"no dtype {name!r}")
     dtype, extents = numpy_dtype(name), _extents(entry["extents"], 0)
     if "npz" in entry:
-        stored = arrays[entry["npz"]]
+        place = entry["npz"]
+        if not isinstance(place, str):
+            raise TypeError(f"not the name of an array: {place!r}")
+        stored = arrays[place]
         array = stored.view(dtype) if name in OF_ML_DTYPES else stored
         if array.shape != extents or array.dtype != dtype:
-            raise ValueError(f"array {entry['npz']} is {array.dtype}{array.shape}, not {dtype}{extents}")
+            raise ValueError(f"array {place} is {array.dtype}{array.shape}, not {dtype}{extents}")
         return array
-    values = [_decode_number(element) for element in entry["values"]]
+    values = [_decode_number(element) for element in _listed(entry["values"])]
     # uint64 and int64 do not survive a detour through float64, so the dtype is given at once.
     return np.array(values, dtype=dtype).reshape(extents)
 
 
-def _extents(values: Json, least: int) -> tuple[int, ...]:
-    if not isinstance(values, list):
-        raise TypeError(f"not a shape: {type(values).__name__}")
-    wrong = [value for value in values if type(value) is not int or not least <= value < 2**63]
-    if wrong or len(values) > _MOST_AXES:
-        raise ValueError(f"no extent of a shape: {wrong[0]!r}" if wrong else f"{len(values)} axes")
-    return tuple(values)
+def _listed(value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise TypeError(f"not a list: {type(value).__name__}")
+    return value
+
+
+def _extents(values: object, least: int) -> tuple[int, ...]:
+    extents = _listed(values)
+    known = tuple(value for value in extents if type(value) is int and least <= value < 2**63)
+    if len(known) < len(extents):
+        raise ValueError(f"no extent of a shape: {next(value for value in extents if value not in known)!r}")
+    if len(known) > _MOST_AXES:
+        raise ValueError(f"{len(known)} axes")
+    return known
 
 
 def _encode_number(number: float) -> Json:
@@ -104,7 +113,7 @@ def _encode_number(number: float) -> Json:
     return number
 
 
-def _decode_number(value: Json) -> int | float:
+def _decode_number(value: object) -> int | float:
     if isinstance(value, str) and value in _NOT_FINITE:
         return float(value)
     if not isinstance(value, (int, float)):

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from corpus.poison_fill import Fill
 from corpus.signature import Signature
 from generators.case import Argument, Case, Shape, Tier
+from generators.dtypes import Array
 from oracles.evidence import Died
 from oracles.verdict import Failed
 
-Tolerance: TypeAlias = "np.ndarray[Any, Any] | float"
+Tolerance: TypeAlias = Array | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Expectation:
     """
 
     call: int
-    outputs: tuple[np.ndarray[Any, Any], ...]
+    outputs: tuple[Array, ...]
     tolerances: tuple[Tolerance, ...]
 
     def __post_init__(self) -> None:
@@ -102,6 +103,11 @@ class Finding:
     own_fault: str = ""
 
     @property
+    def died(self) -> str:
+        """The signal by which the process ended, or its exit status; "" where it did not end."""
+        return self.verdict.evidence.how if isinstance(self.verdict.evidence, Died) else ""
+
+    @property
     def folder(self) -> str:
         """Where it is kept, relative to the campaign's OUT, with forward slashes."""
         return f"findings/{self.signature.slug}"
@@ -111,7 +117,7 @@ class Finding:
         return replace(self, count=self.count + times)
 
 
-def flatten_outputs(output: Argument) -> tuple[np.ndarray[Any, Any], ...]:
+def flatten_outputs(output: Argument) -> tuple[Array, ...]:
     """The result of a call as `Expectation.outputs` wants it."""
     if isinstance(output, tuple):
         return tuple(leaf for field in output for leaf in flatten_outputs(field))
@@ -120,32 +126,7 @@ def flatten_outputs(output: Argument) -> tuple[np.ndarray[Any, Any], ...]:
     return (np.asarray(output),)
 
 
-def to_line(finding: Finding) -> dict[str, Any]:
-    """The line of the finding in `OUT/findings.jsonl`, but for what is known of its cause."""
-    return {
-        "signature": finding.signature.slug,
-        "cause": finding.cause,
-        "oracle": finding.oracle,
-        "culprit": finding.signature.culprit,
-        "symptom": finding.verdict.symptom,
-        "tier": finding.tier,
-        "message": finding.verdict.message,
-        "passes": [str(call) for call in finding.case.passes],
-        "target": finding.case.target,
-        "at_s": round(finding.at_s, 3),
-        "count": finding.count,
-        "died": _died(finding.verdict),
-        "case": finding.folder,
-        "repro": f"{finding.folder}/repro.py",
-        "reduced": None if finding.reduced is None else stats_row(finding.reduced, len(finding.case.passes)),
-    }
-
-
-def _died(failed: Failed) -> str:
-    return failed.evidence.how if isinstance(failed.evidence, Died) else ""
-
-
-def stats_row(stats: ReductionStats, passes: int) -> dict[str, Any]:
+def stats_row(stats: ReductionStats, passes: int) -> dict[str, float]:
     """What a reduction did, as a finding's line says it; `passes` are left."""
     return {
         "bindings_before": stats.bindings_before,

@@ -15,14 +15,14 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Literal, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
 
 from corpus import own
 from corpus.arrays_file import read_arrays
-from corpus.encoding import Json, UnreadableArgument, decode, encode
+from corpus.encoding import UnreadableArgument, decode, encode
 from corpus.escapes import is_slug, one_line
 from corpus.finding import Expectation
 from corpus.migration import evidence_in_message
@@ -32,6 +32,8 @@ from corpus.poison_fill import MEANINGS, Fill
 from corpus.regular_files import MEBIBYTE, NotRegular, read_regular
 from corpus.whole_folder import write_folder
 from generators.case import Argument, Case, EntryCall, ModuleText, Origin, PassCall
+from generators.dtypes import Array
+from generators.json_values import JsonObject
 from generators.passes.constructors import expression
 from generators.targets import TARGETS
 from oracles import evidence
@@ -88,7 +90,7 @@ class StoredCase:
 
 def contents_of(stored: StoredCase, repro: str, readme: str, issue: str = "") -> dict[str, bytes]:
     """The files of a case folder."""
-    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    arrays: dict[str, Array] = {}
     files = {
         "case.json": json.dumps(to_json(stored, arrays), indent=1, ensure_ascii=False) + "\n",
         "module.py": with_imports(stored.case.module.script),
@@ -142,7 +144,7 @@ def _replace(path: Path, content: bytes) -> None:
         raise
 
 
-def to_json(stored: StoredCase, arrays: dict[str, np.ndarray[Any, Any]]) -> Json:
+def to_json(stored: StoredCase, arrays: dict[str, Array]) -> JsonObject:
     """The content of `case.json`; arrays too large to stand inline are added to `arrays`."""
     case = stored.case
     return {
@@ -177,12 +179,12 @@ def to_json(stored: StoredCase, arrays: dict[str, np.ndarray[Any, Any]]) -> Json
     }
 
 
-def _pass_json(call: PassCall) -> Json:
+def _pass_json(call: PassCall) -> JsonObject:
     options = {"options": call.options} if call.options else {}
     return {"name": call.name, "source": call.source, **options}
 
 
-def _expectation_json(expectation: Expectation, arrays: dict[str, np.ndarray[Any, Any]]) -> Json:
+def _expectation_json(expectation: Expectation, arrays: dict[str, Array]) -> JsonObject:
     return {
         "call": expectation.call,
         "outputs": [encode(output, arrays) for output in expectation.outputs],
@@ -204,7 +206,7 @@ class _PassFile(msgspec.Struct):
 
 class _CallFile(msgspec.Struct):
     function: str
-    arguments: list[Json]
+    arguments: list[object]
 
 
 class _OriginFile(msgspec.Struct):
@@ -216,8 +218,8 @@ class _OriginFile(msgspec.Struct):
 
 class _ExpectationFile(msgspec.Struct):
     call: Annotated[int, msgspec.Meta(ge=0)]
-    outputs: list[Json]
-    tolerances: list[Json]
+    outputs: list[object]
+    tolerances: list[object]
 
 
 class _FillFile(msgspec.Struct):
@@ -231,7 +233,7 @@ class _FillFile(msgspec.Struct):
 
 
 class _SchemaOnly(msgspec.Struct):
-    schema: Json = None
+    schema: object = None
 
 
 class _CaseFile(msgspec.Struct):
@@ -376,11 +378,11 @@ def _read_module(folder: Path, name: str) -> ModuleText:
     return ModuleText(script, read_regular(folder / name, MOST_TEXT).decode() if name == "module.json" else None)
 
 
-def _arguments(values: list[Json], arrays: Mapping[str, np.ndarray[Any, Any]]) -> tuple[Argument, ...]:
+def _arguments(values: list[object], arrays: Mapping[str, Array]) -> tuple[Argument, ...]:
     return tuple(decode(value, arrays) for value in values)
 
 
-def _read_expectation(entry: _ExpectationFile, calls: int, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Expectation:
+def _read_expectation(entry: _ExpectationFile, calls: int, arrays: Mapping[str, Array]) -> Expectation:
     if entry.call >= calls:
         raise ValueError(f"an expectation of call {entry.call} of {calls}")
     outputs = [one for one in _arguments(entry.outputs, arrays) if isinstance(one, np.ndarray)]

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from rich.syntax import Syntax
 from rich.table import Table
@@ -24,6 +23,7 @@ from fuzzer.results import (
     ReplayResult,
     ValueRow,
 )
+from generators.json_values import JsonObject
 from reports.terminal import Terminal, cell
 
 _STYLES = {
@@ -64,7 +64,7 @@ def console(stderr: bool = False) -> Terminal:
     return terminal if terminal.is_terminal else Terminal(stderr=stderr, width=PIPE_WIDTH)
 
 
-def print_json(data: dict[str, Any]) -> None:
+def print_json(data: JsonObject) -> None:
     """One JSON object on stdout, in ASCII: nothing in it does anything to a terminal or a CI job."""
     print(inert(json.dumps(data, indent=1).replace("\x7f", r"\u007f"), IN_JSON))
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from fuzzer.errors import ExitStatus
 from fuzzer.versions import Probe
+from generators.json_values import JsonObject
 from reports.causes import causes_of
 from reports.finding_row import FindingRow
 from reports.matrix import Column, Matrix, ReplayRow
@@ -108,7 +109,7 @@ class CheckResult:
     def status(self) -> ExitStatus:
         return ExitStatus.NEW_FINDING if self.failed else ExitStatus.CLEAN
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {"failed": self.failed, **asdict(self)}
 
 
@@ -146,7 +147,7 @@ class ReduceResult:
     steps: tuple[StepRow, ...] = ()
     known: str = ""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return asdict(self)
 
 
@@ -156,7 +157,7 @@ class NothingToReduce:
 
     tried: tuple[str, ...]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {"nothing_to_reduce": True, "tried": self.tried}
 
 
@@ -202,7 +203,7 @@ class ReplayResult:
             if {row.outcome for row in rows} in ({"fixed"}, {"fixed", "passes"})
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {**asdict(self), "summary": self.matrix.summary(), "gone": [asdict(gone) for gone in self.gone()]}
 
 
@@ -218,7 +219,7 @@ class Diagnosis:
         broken = next((probe for probe in self.probes if probe.state == "broken"), None)
         return None if broken is None else f"{broken.name}: {broken.detail}; {broken.mend}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {"fault": self.fault, "probes": [asdict(probe) for probe in self.probes]}
 
 
@@ -228,7 +229,7 @@ class Listing:
 
     name: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
+    rows: tuple[tuple[object, ...], ...]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {self.name: [dict(zip(self.columns, row, strict=True)) for row in self.rows]}

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 T = TypeVar("T")
+Choice: TypeAlias = int | float | bool
+Choices: TypeAlias = tuple[Choice, ...]
+"""What a source gave, in order."""
 
 
 class Source(Protocol):
@@ -95,6 +98,7 @@ class HypothesisSource:
         return self.integer(0, 2**32 - 1)
 
 
+C = TypeVar("C", int, float, bool)
 _TRIES = 8
 """Draws of a choice that is to be another: of two options the same comes up each time in one of 256 cases."""
 
@@ -105,30 +109,30 @@ class Echo:
     and is not the same, also where that took few choices.
     """
 
-    def __init__(self, source: Source, earlier: Sequence[Any] = (), anew: float = 0.0) -> None:
+    def __init__(self, source: Source, earlier: Sequence[Choice] = (), anew: float = 0.0) -> None:
         self._source = source
         self._earlier = list(earlier)
         self._anew = anew
         self._other = source.integer(0, len(self._earlier) - 1) if anew and self._earlier else None
-        self.given: list[Any] = []
+        self.given: list[Choice] = []
 
-    def _choice(self, fresh: Callable[[], T], allowed: Callable[[T], bool]) -> T:
+    def _choice(self, kind: type[C], fresh: Callable[[], C], allowed: Callable[[C], bool]) -> C:
         place = len(self.given)
-        again: Any = self._earlier[place] if place < len(self._earlier) else None
+        again = self._earlier[place] if place < len(self._earlier) else None
         if place == self._other:
             value = next((new for new in (fresh() for _ in range(_TRIES)) if new != again), fresh())
         elif place < len(self._earlier) and not self._source.flip(self._anew):
-            value = again if allowed(again) else fresh()
+            value = again if isinstance(again, kind) and type(again) is kind and allowed(again) else fresh()
         else:
             value = fresh()
         self.given.append(value)
         return value
 
     def integer(self, low: int, high: int) -> int:
-        return self._choice(lambda: self._source.integer(low, high), lambda n: type(n) is int and low <= n <= high)
+        return self._choice(int, lambda: self._source.integer(low, high), lambda n: low <= n <= high)
 
     def real(self, low: float, high: float) -> float:
-        return self._choice(lambda: self._source.real(low, high), lambda x: type(x) is float and low <= x <= high)
+        return self._choice(float, lambda: self._source.real(low, high), lambda x: low <= x <= high)
 
     def pick(self, options: Sequence[T]) -> T:
         if not options:
@@ -136,7 +140,7 @@ class Echo:
         return options[self.integer(0, len(options) - 1)]
 
     def flip(self, probability: float = 0.5) -> bool:
-        return self._choice(lambda: self._source.flip(probability), lambda flag: type(flag) is bool)
+        return self._choice(bool, lambda: self._source.flip(probability), lambda flag: True)
 
     def array_seed(self) -> int:
         return self._source.array_seed()

@@ -7,9 +7,11 @@ that was once stored keeps its name and fields. No TVM is imported here.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
+
+from generators.json_values import JsonObject
 
 
 class AcrossProcesses(msgspec.Struct, frozen=True, tag=True):
@@ -122,12 +124,12 @@ Evidence: TypeAlias = (
 )
 
 
-def to_json(evidence: Evidence | None) -> Any:
+def to_json(evidence: Evidence | None) -> JsonObject | None:
     """Plain values for JSON; None where there is no evidence."""
     return None if evidence is None else msgspec.to_builtins(evidence)
 
 
-def from_json(data: Any) -> Evidence | None:
+def from_json(data: object) -> Evidence | None:
     """The evidence that `to_json` wrote. Raises ValueError for anything else."""
     if data is None:
         return None

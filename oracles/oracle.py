@@ -18,7 +18,7 @@ from generators.case import Tier
 from generators.passes.row import Phase
 from generators.tvm_api import IRModule
 from oracles.builds.cpu_builds import CpuBuild
-from oracles.trace import Bench, Step, Trace
+from oracles.trace import Bench, CaseBench, Step, Trace
 from oracles.verdict import Verdict
 
 
@@ -179,7 +179,7 @@ class TraceOracle(Facts):
 
     name: str
     promise: str
-    judge: Callable[[Trace, Bench], Verdict]
+    judge: Callable[[Trace, CaseBench], Verdict]
     of_passes: bool = True
     stage: Stage = field(default=Stage.CASE, kw_only=True)
     runs: Runs = field(default=Runs.PASSES, kw_only=True)

@@ -146,7 +146,7 @@ class MeaningState:
 
 
 class Bench(Protocol):
-    """What an oracle may do besides looking."""
+    """What an oracle of steps may do besides looking."""
 
     source: Source
     """For sampling decisions; depends on the case alone."""
@@ -159,10 +159,14 @@ class Bench(Protocol):
         """Constructs the pass anew and applies it; exceptions of TVM come back as values."""
         ...
 
-    def apply_all(self, calls: Sequence[PassCall], module: IRModule) -> IRModule | Raised:
-        """The passes as one tvm.transform.Sequential."""
-        ...
-
     def guarded(self, action: Callable[[], R]) -> R | Raised:
         """What `action` gives, or what TVM raised, as a value."""
+        ...
+
+
+class CaseBench(Bench, Protocol):
+    """What an oracle of whole cases may do: of a case it knows every pass, and how each is constructed."""
+
+    def apply_all(self, calls: Sequence[PassCall], module: IRModule) -> IRModule | Raised:
+        """The passes as one tvm.transform.Sequential."""
         ...

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from corpus.escapes import one_line
 from corpus.registry import cause_id
+from generators.json_values import JsonObject
 from reports.finding_row import KNOWN, FindingRow, Standing
 
 LONGEST_TITLE = 120
@@ -70,7 +70,7 @@ class CauseRow:
         """Whether it is new, or has returned, and is of a tier that fails a campaign."""
         return not self.known and self.tier in fail_on
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Its object in summary.json; `findings` are signatures."""
         names = ("id", "cause", "standing", "title", "link", "tier", "count")
         return {

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from corpus.escapes import is_finding_folder, is_finding_script, is_slug
-from corpus.finding import Finding, to_line
+from corpus.finding import Finding, stats_row
+from generators.json_values import JsonObject
 from generators.targets import DEFAULT
 
 NO_CULPRIT = "none"
@@ -62,19 +63,19 @@ class FindingRow:
     died: str = ""
     reduced: Mapping[str, Number] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Plain JSON values under the field names."""
         numbers = {"at_s": round(self.at_s, 3), "reduced": dict(self.reduced) or None}
         return {**asdict(self), "passes": list(self.passes), **numbers}
 
     @staticmethod
-    def from_json(data: Mapping[str, Any]) -> FindingRow:
+    def from_json(data: Mapping[str, object]) -> FindingRow:
         """Reads what `to_json` wrote; unknown keys of newer versions are ignored, and paths that passfuzz does not
         write are left out.
 
         Raises ValueError for anything else: a missing or mistyped field, a signature that is no name of a folder.
         """
-        given = msgspec.convert(data, dict[str, Any])
+        given = msgspec.convert(data, JsonObject)
         if given.get("reduced", {}) is None:
             del given["reduced"]
         row = msgspec.convert({"standing": "known" if given.get("known") is True else "new", **given}, FindingRow)
@@ -103,8 +104,24 @@ class FindingRow:
 
 def row_of(finding: Finding) -> FindingRow:
     """The row of a live finding, as a new one."""
-    line = to_line(finding)
-    return FindingRow(**{**line, "passes": tuple(line["passes"]), "reduced": line["reduced"] or {}})
+    case, failed, stats = finding.case, finding.verdict, finding.reduced
+    return FindingRow(
+        signature=finding.signature.slug,
+        oracle=finding.oracle,
+        culprit=finding.signature.culprit,
+        symptom=failed.symptom,
+        message=failed.message,
+        tier=finding.tier,
+        passes=tuple(map(str, case.passes)),
+        target=case.target,
+        at_s=round(finding.at_s, 3),
+        count=finding.count,
+        case=finding.folder,
+        repro=f"{finding.folder}/repro.py",
+        cause=finding.cause,
+        died=finding.died,
+        reduced={} if stats is None else stats_row(stats, len(case.passes)),
+    )
 
 
 def merge_rows(rows: Iterable[FindingRow]) -> tuple[FindingRow, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -30,7 +29,7 @@ def environment() -> jinja2.Environment:
     return made
 
 
-def _finalized(value: Any) -> Any:
+def _finalized(value: object) -> str:
     return value if isinstance(value, Markup) else visible(value)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 from urllib.parse import quote
 
 from corpus.escapes import IN_JSON, issue_url, visible
+from generators.json_values import JsonObject
 from reports.causes import CauseRow
 from reports.finding_row import FindingRow
 from reports.severity import best, is_odd, severity, worst_first
@@ -35,7 +35,7 @@ def render(report: Report) -> str:
     return json.dumps(_plain({"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]}), indent=1) + "\n"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """The document with every text as people may see it: no control characters, and none that a viewer takes for a
     link (SARIF 2.1.0, section 3.11.6: `[text](target)`)."""
     match value:
@@ -49,7 +49,7 @@ def _plain(value: Any) -> Any:
             return value
 
 
-def _invocation(report: Report) -> dict[str, Any]:
+def _invocation(report: Report) -> JsonObject:
     """How the run went, with a notification for each doubt."""
     doubts = [line for line in (report.facts.own_fault, ended_line(report.facts), *report.notes) if line]
     notifications = [{"level": "warning", "message": {"text": line}} for line in doubts]
@@ -58,7 +58,7 @@ def _invocation(report: Report) -> dict[str, Any]:
     return {"executionSuccessful": successful, **said}
 
 
-def _rule(cause: CauseRow) -> dict[str, Any]:
+def _rule(cause: CauseRow) -> JsonObject:
     """A cause as a rule: its id is the same from run to run."""
     text = f"{best(cause).where}: {title(cause)}"
     return {
@@ -69,7 +69,7 @@ def _rule(cause: CauseRow) -> dict[str, Any]:
     }
 
 
-def _result(cause: CauseRow, rule: int) -> dict[str, Any]:
+def _result(cause: CauseRow, rule: int) -> JsonObject:
     """The cause with the scripts of its findings, the best first."""
     row = best(cause)
     others = [one for one in cause.findings if one is not row]
@@ -97,12 +97,12 @@ def _result(cause: CauseRow, rule: int) -> dict[str, Any]:
     }
 
 
-def _location(row: FindingRow) -> dict[str, Any]:
+def _location(row: FindingRow) -> JsonObject:
     place = {"artifactLocation": {"uri": quote(row.script) or ".", "uriBaseId": BASE}, "region": {"startLine": 1}}
     return {"physicalLocation": place}
 
 
-def _suppression(cause: CauseRow) -> dict[str, Any]:
+def _suppression(cause: CauseRow) -> JsonObject:
     """Why a known cause is no alert (SARIF 2.1.0, section 3.35)."""
     said = "a limit that TVM states" if cause.standing == "limitation" else "in the registry of known causes"
     return {"kind": "external", "status": "accepted", "justification": ": ".join(filter(None, (said, cause.link)))}

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
@@ -15,6 +15,7 @@ from corpus.escapes import one_line
 from corpus.named_errors import naming
 from corpus.regular_files import MEBIBYTE, read_regular
 from corpus.store import LONGEST_REASON, UNREADABLE, why, write_atomically
+from generators.json_values import JsonObject
 from reports.causes import CauseRow, causes_of
 from reports.finding_row import Count, FindingRow, Number
 from reports.reached import Reached
@@ -94,7 +95,7 @@ class Report:
         """The findings by their cause."""
         return causes_of(self.findings)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The contents of summary.json."""
         facts = {**asdict(self.facts), "targets": list(self.facts.targets), "wall_s": round(self.facts.wall_s, 3)}
         facts.update(notes=list(self.facts.notes), fail_on=list(self.facts.fail_on))
@@ -184,7 +185,7 @@ def read_out(out: Path) -> Report:
     return Report(facts, tally, rows, (*facts.notes, *notes, *more))
 
 
-def _decoded(raw: Mapping[str, msgspec.Raw], names: Iterable[str]) -> dict[str, Any]:
+def _decoded(raw: Mapping[str, msgspec.Raw], names: Iterable[str]) -> JsonObject:
     return {name: msgspec.json.decode(raw[name]) for name in names if name in raw}
 
 

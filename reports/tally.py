@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
+from typing import Annotated, Literal, TypeAlias, TypeVar, get_args
 
 import msgspec
 from msgspec import Meta, Struct
+
+from generators.json_values import JsonObject
 
 PassColumn: TypeAlias = Literal["applied", "changed", "rejected", "failed", "undecided"]
 OracleColumn: TypeAlias = Literal["passed", "failed", "skipped", "inconclusive"]
@@ -89,7 +91,7 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
         row = _row(self.oracles, name, ORACLE_COLUMNS)
         row[column] = row.get(column, 0) + 1
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The counters by name, names sorted, times in milliseconds; as `summary.json` holds them."""
         return {field: _plain(getattr(self, field)) for field in FIELDS}
 
@@ -102,7 +104,7 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
 FIELDS: tuple[str, ...] = Tally.__struct_fields__
 
 
-def tally_of(data: Mapping[str, Any]) -> Tally:
+def tally_of(data: Mapping[str, object]) -> Tally:
     """A tally from plain JSON values. Absent counters are 0, absent columns too.
 
     Raises ValueError for a counter or column that there is not, or one of another type.
@@ -152,7 +154,7 @@ def _add_met(into: dict[str, dict[str, MetCounts]], counted: Mapping[str, Mappin
                 cells[what] = (old[0] + applied, old[1] + changed, old[2] + failed)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """A copy with sorted names, columns in their order, and times rounded to milliseconds."""
     if isinstance(value, dict):
         return {name: dict(one) if isinstance(one, dict) else _plain(one) for name, one in sorted(value.items())}

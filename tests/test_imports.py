@@ -20,7 +20,7 @@ ROOMS = ("generators", "oracles", "corpus", "reports", "fuzzer")
 
 INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     "generators": (
-        ("compat", "dtypes"),
+        ("compat", "dtypes", "json_values"),
         ("array_knobs", "externs", "joined", "program_facts", "script_shape", "source", "targets", "unavailable"),
         ("case", "operators/specials", "ranges", "tvm_api"),
         ("arrays", "prim_expr", "program"),

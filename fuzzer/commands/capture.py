@@ -9,7 +9,6 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from corpus.escapes import one_line, slug_of
 from fuzzer.capture.messages import Made, NotMade, Settled, Task, Why
@@ -22,6 +21,7 @@ from fuzzer.processes.start import module_command, worker_environment
 from fuzzer.render import print_json
 from fuzzer.settings import output_folder
 from fuzzer.versions import require_tvm
+from generators.json_values import JsonObject
 
 _SHOWN = 12
 """Names of passes that a line lists."""
@@ -54,7 +54,7 @@ class CaptureResult:
     def status(self) -> ExitStatus:
         return ExitStatus.NEW_FINDING if self.failure and not self.harmless else ExitStatus.CLEAN
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         cases = [{name: getattr(one, name) for name in one.__struct_fields__} for one in self.made]
         return {**asdict(self), "made": cases}
 

@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 
@@ -17,6 +16,7 @@ from fuzzer.coverage.ground import NoCoverage, ground
 from fuzzer.coverage.hits import Hits, UnreadableHits, together
 from fuzzer.errors import EnvironmentFault, UsageError, tell
 from fuzzer.render import console, print_json
+from generators.json_values import JsonObject
 from generators.passes.table import PASSES
 from reports.terminal import Terminal, cell
 from reports.words import share
@@ -33,15 +33,10 @@ class Coverage:
     passes: tuple[Row, ...]
     files: tuple[Row, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        return {name: rows if name in _PLAIN else list(map(asdict, rows)) for name, rows in _fields(self)}
-
-
-_PLAIN = ("build_id", "compared")
-
-
-def _fields(coverage: Coverage) -> list[tuple[str, Any]]:
-    return [(name, getattr(coverage, name)) for name in Coverage.__slots__]
+    def to_json(self) -> JsonObject:
+        tables = {"folders": self.folders, "passes": self.passes, "files": self.files}
+        rows = {name: list(map(asdict, table)) for name, table in tables.items()}
+        return {"build_id": self.build_id, "compared": self.compared, **rows}
 
 
 def count(command: str, output: Path, as_json: bool) -> None:

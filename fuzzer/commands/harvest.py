@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from corpus.escapes import one_line
 from fuzzer.errors import EnvironmentFault, UsageError
@@ -17,6 +16,7 @@ from fuzzer.processes.lines import Lines
 from fuzzer.processes.start import module_command, worker_environment
 from fuzzer.render import print_json
 from fuzzer.versions import require_tvm
+from generators.json_values import JsonObject
 from reports.words import largest_first
 
 MODULES = "modules"
@@ -30,7 +30,7 @@ class HarvestResult:
     seeds: tuple[str, ...]
     left_out: dict[str, int]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return asdict(self)
 
 

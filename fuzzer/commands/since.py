@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from packaging.version import InvalidVersion, Version
 from rich.table import Table
@@ -16,6 +15,7 @@ from fuzzer.errors import ExitStatus, UsageError
 from fuzzer.render import console, print_json
 from fuzzer.results import ReplayResult
 from fuzzer.versions import KNOWN_PAIRS
+from generators.json_values import JsonObject
 from reports.matrix import Column, ReplayRow
 from reports.terminal import cell
 
@@ -48,7 +48,7 @@ class Since:
         """An own fault where a TVM could not be asked."""
         return ExitStatus.CLEAN if self.whole else ExitStatus.OWN_FAULT
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         rows = [asdict(row) for row in self.result.rows]
         columns = [asdict(column) for column in self.result.columns]
         return {"case": self.case, "first": self.first, "last": self.last, "rows": rows, "columns": columns}

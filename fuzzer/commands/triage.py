@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from corpus.escapes import one_line
 from corpus.registry import BadRegistry, KnownCause, Registry, Status, add_entries, cause_id, change_entries
@@ -18,6 +18,7 @@ from corpus.regular_files import is_real_folder
 from fuzzer.commands.promote import Words, best_tier, not_written, promote, promoted_line, registry_to_edit
 from fuzzer.errors import UsageError, tell
 from fuzzer.known_causes import Known
+from generators.json_values import JsonObject
 from reports.causes import CauseRow, causes_of
 from reports.finding_row import FindingRow
 from reports.summary import Report, UnreadableOut, read_out
@@ -240,7 +241,7 @@ def _entry_with(triage: Triage, name: str, option: str) -> KnownCause:
     return found
 
 
-def to_json(triage: Triage, done: Sequence[str]) -> dict[str, Any]:
+def to_json(triage: Triage, done: Sequence[str]) -> JsonObject:
     """The causes of the run as they stand now, and what was done."""
     causes = [{**cause.to_json(), "folder": _text(triage.folder(cause))} for cause in triage.causes()]
     return {"registry": _text(triage.registry), "causes": causes, "done": list(done)}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from tempfile import TemporaryFile
-from typing import IO, Any, TypeAlias
+from typing import IO, TypeAlias
 
 from generators.tvm_api import IRModule
 from oracles.family import adopt_orphans, children, die_with_parent, end_children
@@ -89,7 +89,7 @@ def _dies_with(parent: int) -> Callable[[], None]:
 # --- a function -----------------------------------------------------------------------------------------
 
 
-def answer_of_function(function: Callable[[IRModule], Any], module: IRModule, limit_s: float, shown: bool) -> Answer:
+def answer_of_function(function: Callable[[IRModule], object], module: IRModule, limit_s: float, shown: bool) -> Answer:
     """What a function says, called in a child on a module that is its own: anything true is interesting. One that
     raises, ends its process or takes too long says no. shown: whether what it prints is wanted."""
     with TemporaryFile() as output:
@@ -106,7 +106,7 @@ def answer_of_function(function: Callable[[IRModule], Any], module: IRModule, li
             return said
 
 
-def _called(function: Callable[[IRModule], Any], module: IRModule, output: IO[bytes] | None) -> Answer:
+def _called(function: Callable[[IRModule], object], module: IRModule, output: IO[bytes] | None) -> Answer:
     """In the child."""
     where = os.open(os.devnull, os.O_WRONLY) if output is None else output.fileno()
     os.dup2(where, 1)

@@ -6,8 +6,7 @@ dot (`weights.0`). A shape parameter is a vector of its extents, a scalar parame
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from tvm import relax
@@ -17,6 +16,7 @@ from generators import tvm_api
 from generators.case import Argument, EntryCall, Shape
 from generators.dtypes import Array, is_float, numpy_dtype
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
+from generators.tvm_api import Expr, IRModule, RelaxFunction, Type, Var
 from oracles.ir.walk import functions_of
 
 
@@ -24,11 +24,11 @@ class NotGiven(Exception):
     """The arrays are not the arguments of the module's function; one line that says which is not."""
 
 
-def given_call(module: Any, arrays: Mapping[str, Array]) -> EntryCall:
+def given_call(module: IRModule, arrays: Mapping[str, Array]) -> EntryCall:
     """The call of `main`, or of the one public Relax function, with these arrays. Raises NotGiven."""
     name, function = _entry(module)
     left = dict(arrays)
-    symbols: dict[Any, int] = {}
+    symbols: dict[Var, int] = {}
     names = _names(function, left)
     arguments = tuple(
         _argument(given, tvm_api.type_of(parameter), left, symbols)
@@ -40,7 +40,7 @@ def given_call(module: Any, arrays: Mapping[str, Array]) -> EntryCall:
     return EntryCall(name, arguments)
 
 
-def _entry(module: Any) -> tuple[str, Any]:
+def _entry(module: IRModule) -> tuple[str, RelaxFunction]:
     functions = {name: f for name, f in functions_of(module).items() if isinstance(f, relax.Function)}
     public = {name: f for name, f in functions.items() if tvm_api.is_public(f)}
     if ENTRY in functions:
@@ -50,7 +50,7 @@ def _entry(module: Any) -> tuple[str, Any]:
     return next(iter(public.items()))
 
 
-def _names(function: Any, arrays: Mapping[str, Array]) -> list[str]:
+def _names(function: RelaxFunction, arrays: Mapping[str, Array]) -> list[str]:
     """What each parameter is called in the file: by its place where that is there and the name of the parameter is
     not."""
     names = []
@@ -62,7 +62,7 @@ def _names(function: Any, arrays: Mapping[str, Array]) -> list[str]:
     return names
 
 
-def _argument(name: str, ty: Any, left: dict[str, Array], symbols: dict[Any, int]) -> Argument:
+def _argument(name: str, ty: Type, left: dict[str, Array], symbols: dict[Var, int]) -> Argument:
     if isinstance(ty, tvm_api.TupleType):
         return tuple(_argument(f"{name}.{k}", field, left, symbols) for k, field in enumerate(ty.fields))
     if name not in left:
@@ -82,7 +82,7 @@ def _argument(name: str, ty: Any, left: dict[str, Array], symbols: dict[Any, int
     raise NotGiven(f"{name}: no file says an argument of type {ty}")
 
 
-def _tensor(name: str, ty: Any, array: Array, symbols: dict[Any, int]) -> Array:
+def _tensor(name: str, ty: Type, array: Array, symbols: dict[Var, int]) -> Array:
     dtype = tvm_api.dtype_name(ty)
     if dtype is not None:
         wanted = numpy_dtype(dtype)
@@ -97,7 +97,7 @@ def _tensor(name: str, ty: Any, array: Array, symbols: dict[Any, int]) -> Array:
     return np.ascontiguousarray(array).reshape(array.shape)
 
 
-def _bind(name: str, extents: list[Any] | None, shape: tuple[int, ...], symbols: dict[Any, int]) -> None:
+def _bind(name: str, extents: Sequence[Expr] | None, shape: tuple[int, ...], symbols: dict[Var, int]) -> None:
     """Binds the symbols that stand alone, and holds every other extent that is known against the array's."""
     if extents is None:
         return
@@ -110,7 +110,7 @@ def _bind(name: str, extents: list[Any] | None, shape: tuple[int, ...], symbols:
         raise NotGiven(f"{name}: has shape {list(shape)}, not [{wanted}]")
 
 
-def _value(extent: Any, symbols: Mapping[Any, int]) -> int | None:
+def _value(extent: Expr, symbols: Mapping[Var, int]) -> int | None:
     """None for an extent of symbols that other parameters bind: the reference checks these."""
     try:
         return int(evaluate(extent, symbols))

@@ -11,10 +11,10 @@ import runpy
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from fuzzer.oneshot.front_end import NEEDS, NOT_INSTALLED, REFUSED, Kind
 from generators import tvm_api
+from generators.tvm_api import BaseFunc, IRModule
 
 RUN_NAME = "passfuzz_subject"
 """`__name__` of a script that is run: what stands under `if __name__ == "__main__"` does not run."""
@@ -24,14 +24,14 @@ class NoModule(Exception):
     """What was given makes no IRModule; one line that says why."""
 
 
-def of_onnx(file: Path) -> Any:
+def of_onnx(file: Path) -> object:
     """By `relax.frontend.onnx.from_onnx`, parameters as constants."""
     onnx = importlib.import_module("onnx")
     front_end = importlib.import_module("tvm.relax.frontend.onnx")
     return front_end.from_onnx(onnx.load(str(file)))
 
 
-def of_exported_program(file: Path) -> Any:
+def of_exported_program(file: Path) -> object:
     """By `relax.frontend.torch.from_exported_program`, parameters as constants."""
     torch = importlib.import_module("torch")
     front_end = importlib.import_module("tvm.relax.frontend.torch")
@@ -39,7 +39,7 @@ def of_exported_program(file: Path) -> Any:
     return front_end.from_exported_program(program, keep_params_as_input=False)
 
 
-def of_script(file: Path, name: str) -> Any:
+def of_script(file: Path, name: str) -> object:
     """The value of that name after the script ran, or what a function of that name gives."""
     sys.path.insert(0, str(file.parent))
     sys.argv = [str(file)]
@@ -50,13 +50,13 @@ def of_script(file: Path, name: str) -> Any:
     return value() if not _is_module(value) and callable(value) else value
 
 
-def _is_module(value: Any) -> bool:
-    return isinstance(value, (tvm_api.IRModule, tvm_api.BaseFunc))
+def _is_module(value: object) -> bool:
+    return isinstance(value, (IRModule, BaseFunc))
 
 
-def made(kind: Kind, file: Path, name: str) -> Any:
-    """The IRModule. Raises NoModule, and what the front end or the script raises."""
-    makers: dict[Kind, Callable[[], Any]] = {
+def made(kind: Kind, file: Path, name: str) -> IRModule | BaseFunc:
+    """The IRModule, or a function that stands for one. Raises NoModule, and what the front end or the script raises."""
+    makers: dict[Kind, Callable[[], object]] = {
         "onnx": lambda: of_onnx(file),
         "pt2": lambda: of_exported_program(file),
         "python": lambda: of_script(file, name),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from oracles.forked import Ended, forked
+
+if TYPE_CHECKING:
+    from generators.tvm_api import IRModule
 
 IMPORT_S = 60.0
 """Seconds that importing the file may take."""
@@ -19,7 +22,7 @@ class NoFunction(Exception):
     """There is no such function; one line that says why."""
 
 
-def loaded_function(file: str, name: str) -> Callable[[Any], Any]:
+def loaded_function(file: str, name: str) -> Callable[[IRModule], object]:
     """The function. The file is imported in a child first: code at its top may hang, or end its process."""
     said = forked(lambda: _why_not(file, name), IMPORT_S)
     if isinstance(said, Ended):
@@ -27,7 +30,8 @@ def loaded_function(file: str, name: str) -> Callable[[Any], Any]:
         raise NoFunction(f"importing the file {how}")
     if said is not None:
         raise NoFunction(said)
-    function: Callable[[Any], Any] = _imported(file)[name]
+    function = _imported(file)[name]
+    assert callable(function), "the child has looked"
     return function
 
 
@@ -48,7 +52,7 @@ def _why_not(file: str, name: str) -> str | None:
 _NAME = "passfuzz_interesting"
 
 
-def _imported(file: str) -> dict[str, Any]:
+def _imported(file: str) -> Mapping[str, object]:
     """The names of a file, whose neighbours it can import."""
     folder = str(Path(file).resolve().parent)
     if folder not in sys.path:

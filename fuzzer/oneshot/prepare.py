@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 import tvm
@@ -192,7 +192,7 @@ def _unreadable(request: Request, lenient: bool, recorder: Recorder) -> str | No
     return f"ill-formed before any pass: {headline(said)}" if said else None
 
 
-def _module_of(value: Any) -> IRModule | None:
+def _module_of(value: object) -> IRModule | None:
     """The module; a function that stands alone in its file becomes the `main` of one. None for anything else."""
     if isinstance(value, tvm.ir.BaseFunc):
         builder = relax.BlockBuilder()  # gives the name its type, which call_tir asks for

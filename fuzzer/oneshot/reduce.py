@@ -9,7 +9,7 @@ from pathlib import Path
 
 import tvm
 
-from corpus.finding import Finding, to_line
+from corpus.finding import Finding, stats_row
 from corpus.findings import folder_of, stored_from, with_each_fill
 from corpus.reduce import Candidate, Smallest, as_case
 from corpus.reduce.candidate import count_bindings, count_statements
@@ -107,7 +107,8 @@ class _Reduce:
         registry, smallest = read_registry(SHIPPED), self._searched
         near = similar(finding, registry, (), {})
         entry = registry.match(finding.cause, f"{finding.verdict.message}\n{finding.verdict.detail}")
-        reduced = to_line(finding)["reduced"] or self._unreduced()
+        stats = finding.reduced
+        reduced = self._unreduced() if stats is None else stats_row(stats, len(finding.case.passes))
         self._say(
             Reduction(
                 tuple(repro_text(case, single=True) for _, case in stored),

@@ -7,7 +7,6 @@ culprit. Passes are applied in a child, whose end is a line like any other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from fuzzer.oneshot.prepare import STAGE_S, Say, Subject, own_fault
 from fuzzer.processes.lines import in_child
 from fuzzer.results import ValueRow
 from generators.case import EntryCall, Shape
+from generators.dtypes import Scalar
 from generators.passes.row import Phase
 from generators.source import SeededSource
 from generators.tvm_api import IRModule
@@ -110,6 +110,6 @@ def elements_text(value: Runtime) -> str:
     return str(value) if isinstance(value, (bool, int, float, str)) else ""
 
 
-def _number(element: Any) -> str:
+def _number(element: Scalar) -> str:
     whole = np.asarray(element).dtype.kind in "iub"
     return str(element) if whole else f"{float(element):.6g}"

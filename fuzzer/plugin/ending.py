@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from corpus.cause import cause_of
 from corpus.finding import Finding
@@ -245,7 +244,7 @@ def _shrink(sighting: Sighting, scratch: Path, budget_s: float, ceiling_s: float
     name = case.passes[0].name
     kept = frozenset({name} if ORACLES[sighting.failure.oracle].judges_numbers else ())
     rows = PASSES if name in PASSES else {**PASSES, name: row_of_no_table(name, kept)}
-    names: Mapping[str, Any] = {}
+    names: Mapping[str, object] = {}
     if case.load is not None:
         try:
             names = names_in(PassOrigin(Path(case.load), case.passes[0].source))
@@ -257,7 +256,7 @@ def _shrink(sighting: Sighting, scratch: Path, budget_s: float, ceiling_s: float
     return None if made is None else _with_change(made, names)
 
 
-def _with_change(finding: Finding, names: Mapping[str, Any]) -> Finding:
+def _with_change(finding: Finding, names: Mapping[str, object]) -> Finding:
     """The finding with what the pass changes of the small module, where the verdict does not show it."""
     if finding.verdict.difference or len(finding.case.passes) != 1:
         return finding

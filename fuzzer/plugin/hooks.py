@@ -9,7 +9,6 @@ import os
 import pickle
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -125,7 +124,7 @@ class _Session:
             self._watch.enter(nodeid)
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any, error: object) -> None:
+    def pytest_testnodedown(self, node: object, error: object) -> None:
         """A worker of pytest-xdist has ended."""
         packed = getattr(node, "workeroutput", {}).get(_KEY)
         if packed is not None:
@@ -136,7 +135,7 @@ class _Session:
         if self._watch is not None:
             self._watch.stop()
         if self._is_worker():
-            output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
+            output: dict[str, object] = self._config.workeroutput  # type: ignore[attr-defined]
             output[_KEY] = base64.b64encode(pickle.dumps(self._ledger)).decode()
             return
         try:
@@ -154,7 +153,7 @@ class _Session:
         if result.failing and self._config.getoption("--passfuzz-strict") and session.exitstatus == 0:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         from corpus.escapes import inert, visible
 
         if not self._lines:

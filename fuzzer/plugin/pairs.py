@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from fuzzer.trial.gaps import Gap
+from generators.json_values import JsonObject
 
 PAIRS_FILE = "pairs.json"
 """Under OUT: which pairs were interpreted, and why others were not."""
@@ -53,7 +53,7 @@ class Pairs:
             f"{_share(done, self.possible)} of those that can be"
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {
             "pairs": self.whole,
             "interpreted": self.interpreted,

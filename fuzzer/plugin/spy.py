@@ -12,14 +12,17 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeAlias
 
 import tvm
 
 from fuzzer.trial.application import Application
 from generators import tvm_api as T
+from generators.tvm_api import IRModule, Pass
 from oracles.ir.fingerprint import fingerprint
 
+Applies: TypeAlias = Callable[[Pass, IRModule], object]
+"""`Pass.__call__`."""
 _LONG_S = 0.02
 """A module whose hash takes longer than this holds large constants, and is not written out before every pass."""
 
@@ -44,17 +47,18 @@ class Spy:
         self._missed = missed
         self._inside = threading.local()
         self._process = os.getpid()
-        self._original: Any = None
+        self._original: Applies | None = None
 
     def install(self) -> None:
         """From now on calls are seen."""
-        original = self._original = tvm.ir.transform.Pass.__call__
+        original: Applies = tvm.ir.transform.Pass.__call__
+        self._original = original
 
         @functools.wraps(original)
-        def call(transform: Any, mod: Any) -> Any:
+        def call(transform: Pass, mod: object) -> object:
             if self._is_deaf() or not isinstance(mod, tvm.ir.IRModule):
                 return original(transform, mod)
-            return self._watched(transform, mod)
+            return self._watched(original, transform, mod)
 
         tvm.ir.transform.Pass.__call__ = call
 
@@ -65,12 +69,12 @@ class Spy:
     def _is_deaf(self) -> bool:
         return getattr(self._inside, "call", False) or os.getpid() != self._process
 
-    def _watched(self, transform: Any, mod: Any) -> Any:
+    def _watched(self, original: Applies, transform: Pass, mod: IRModule) -> object:
         self._inside.call = True
         try:
             noted = self._note(transform, mod)
             try:
-                after = self._original(transform, mod)
+                after = original(transform, mod)
             except BaseException:
                 self._missed(Missed("the pass raised", raised=True), "" if noted is None else noted.name)
                 raise
@@ -80,7 +84,7 @@ class Spy:
         finally:
             self._inside.call = False
 
-    def _note(self, transform: Any, mod: Any) -> Application | None:
+    def _note(self, transform: Pass, mod: IRModule) -> Application | None:
         """What is known before the pass runs; None where the module cannot be distinguished from others."""
         name = ""
         try:
@@ -93,7 +97,7 @@ class Spy:
             self._missed(Missed(f"no hash of the input: {type(error).__name__}"), name)
             return None
 
-    def _hand_on(self, noted: Application, after: Any) -> None:
+    def _hand_on(self, noted: Application, after: object) -> None:
         if not isinstance(after, tvm.ir.IRModule):
             self._missed(Missed("the pass gave no module"), noted.name)
             return

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from typing_extensions import assert_never
 
@@ -141,7 +141,7 @@ class Watch:
         self._clock = clock
         self._began = clock()
         self._recorder = Recorder.create(scratch / f"flight-{os.getpid()}")
-        self._judged: set[tuple[Any, ...]] = set()
+        self._judged: set[tuple[str, int, int, int]] = set()
         self._spy = Spy(self._applied, self._missed)
 
     def start(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol, TypeVar
 
 import tvm
 
@@ -27,6 +27,14 @@ from oracles.oracle import Trust as Trust
 from oracles.table import ORACLES
 from oracles.trace import Raised
 from oracles.workbench import constructed
+
+R = TypeVar("R")
+
+
+class Guarded(Protocol):
+    """Does something, and gives what TVM raised as a value."""
+
+    def __call__(self, action: Callable[[], R]) -> R | Raised: ...
 
 
 def is_by_request(evidence: Evidence | None) -> bool:
@@ -72,12 +80,12 @@ def contract_of(
     name: str,
     before: T.IRModule,
     after: T.IRModule,
-    guarded: Callable[[Callable[[], Any]], Any],
+    guarded: Guarded,
     same_meaning: frozenset[str],
 ) -> Contract:
     """The contract of the pass `name` that made `after` of `before`.
 
-    guarded: applies something and gives what TVM raised as a value. same_meaning: passes of no row that the user says
+    same_meaning: passes of no row that the user says
     keep meaning and signature.
     """
     rows = rows_named(name)
@@ -115,7 +123,7 @@ def _of_tir(name: str) -> str:
     return f"tvm.{dialect}.transform.{rest}()" if dialect in ("s_tir", "tirx") and rest.isidentifier() else ""
 
 
-def _gives(source: str, before: T.IRModule, after: T.IRModule, guarded: Callable[[Callable[[], Any]], Any]) -> bool:
+def _gives(source: str, before: T.IRModule, after: T.IRModule, guarded: Guarded) -> bool:
     again = guarded(lambda: constructed(source)(before.clone()))
     return not isinstance(again, Raised) and bool(T.structural_equal(after, again, map_free_vars=True))
 

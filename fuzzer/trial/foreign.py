@@ -10,9 +10,9 @@ import gc
 import os
 import pickle
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 import msgspec
 import tvm
@@ -59,6 +59,7 @@ from oracles.walk import taken
 from oracles.workbench import constructed
 from reports.tally import Tally
 
+R = TypeVar("R")
 MEMORY_BYTES = 4 << 30
 Say: TypeAlias = Callable[[msgspec.Struct], None]
 
@@ -115,10 +116,7 @@ class ForeignBench:
         assert transform is not None, "a part of a pass has no constructor of its own"
         return self.guarded(lambda: transform(module.clone()))
 
-    def apply_all(self, calls: Sequence[PassCall], module: IRModule) -> IRModule | Raised:
-        raise AssertionError("one pass is judged at a time")
-
-    def guarded(self, action: Callable[[], Any]) -> Any | Raised:
+    def guarded(self, action: Callable[[], R]) -> R | Raised:
         return guarded(action)
 
 
@@ -279,7 +277,7 @@ class ForeignTrial:
             self._say(ForeignFound(failed, int(step.phase), pickle.dumps(case)))
 
 
-def _makes(make: Callable[[], Any], step: Step) -> bool:
+def _makes(make: Callable[[], Pass], step: Step) -> bool:
     """Whether the pass that `make` constructs takes the module before the step to the one after it."""
 
     def again() -> bool:

@@ -6,8 +6,8 @@ Worker processes only. What the file defines is looked at in `fuzzer.worker.draw
 from __future__ import annotations
 
 import runpy
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from oracles.forked import ChildRaised, Write, written_by
 
@@ -39,7 +39,7 @@ def complaint_about(path: Path, deadline_s: float = DEADLINE_S) -> str | None:
     return f"is ended by {ended.how} while it is read"
 
 
-def complaint_about_factory(make: Any) -> str | None:
+def complaint_about_factory(make: Callable[[], object]) -> str | None:
     """Why `make()` is of no use, in a few words; None when it gives something that can be applied."""
     import tvm
 

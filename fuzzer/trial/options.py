@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import Repertoire
@@ -36,7 +36,7 @@ class JudgeOptions:
     """
 
     rows: Mapping[str, PassRow]
-    names: Mapping[str, Any]
+    names: Mapping[str, object]
     oracles: frozenset[str]
     only: frozenset[str] | None = None
     build_share: float = 0.0

@@ -6,18 +6,21 @@ more, under the test's own options, and what is seen is a list of Parts. Worker 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import tvm
 
+from generators.tvm_api import IRModule, Pass, PassContext
 from oracles import nested
 from oracles.nested import Part
 from oracles.trace import Raised
 from oracles.tvm_errors import raised_from
 
+R = TypeVar("R")
 
-def own_context(instruments: tuple[Any, ...] = ()) -> Any:
+
+def own_context(instruments: Sequence[object] = ()) -> PassContext:
     """A PassContext with the options of the current one, and these instruments in the place of the test's."""
     current = tvm.transform.PassContext.current()
     return tvm.transform.PassContext(
@@ -29,7 +32,7 @@ def own_context(instruments: tuple[Any, ...] = ()) -> Any:
     )
 
 
-def guarded(action: Callable[[], Any]) -> Any | Raised:
+def guarded(action: Callable[[], R]) -> R | Raised:
     """What `action` gives in the test's target and pass options, without the test's instruments; or what it raised."""
     try:
         with own_context():
@@ -38,13 +41,13 @@ def guarded(action: Callable[[], Any]) -> Any | Raised:
         return raised_from(error)
 
 
-def parts_of(transform: Any, module: Any, is_whole: Callable[[str], bool]) -> list[Part]:
+def parts_of(transform: Pass, module: IRModule, is_whole: Callable[[str], bool]) -> list[Part]:
     """The passes inside `transform` on this module, in order, that ended; [] where it is one pass, or raises.
 
     is_whole: whether a pass of this name is looked at as a whole, with all that runs inside it.
     """
 
-    def apply(recorder: Any) -> None:
+    def apply(recorder: object) -> None:
         with own_context((recorder,)):
             transform(module.clone())
 

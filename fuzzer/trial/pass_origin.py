@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import tvm
 
 from fuzzer.trial.load_file import RUN_NAME
+from generators.tvm_api import Pass
 
-_PASS = tvm.ir.transform.Pass
+_PASS = tvm.transform.Pass
 _DIALECTS = ("relax", "tirx", "s_tir")
 _UNNAMED = frozenset({"sequential", "_pipeline"})
 """What TVM calls its Sequentials and its pipelines."""
@@ -33,7 +33,7 @@ class PassOrigin:
     expression: str
 
 
-def origin_of(name: str, gives: Callable[[Callable[[], Any]], bool]) -> PassOrigin | None:
+def origin_of(name: str, gives: Callable[[Callable[[], Pass]], bool]) -> PassOrigin | None:
     """The origin of the pass that calls itself `name`; None where no loaded file has one.
 
     gives: whether the pass that a function makes gives the module that was seen.
@@ -57,7 +57,7 @@ def is_of_tvm(name: str) -> bool:
     return any(hasattr(module, name) for key, module in list(sys.modules.items()) if key.startswith("tvm."))
 
 
-def names_in(origin: PassOrigin) -> Mapping[str, Any]:
+def names_in(origin: PassOrigin) -> Mapping[str, object]:
     """The names of the origin's file: as it is loaded, else evaluated anew. Raises what the file raises."""
     for file, module in _own_modules():
         if file == origin.file:
@@ -75,7 +75,7 @@ def _own_modules() -> Iterator[tuple[Path, ModuleType]]:
             yield path, module
 
 
-def _makers(attribute: str, value: Any, name: str) -> Iterator[tuple[str, Callable[[], Any]]]:
+def _makers(attribute: str, value: object, name: str) -> Iterator[tuple[str, Callable[[], Pass]]]:
     """How a value of a module gives a pass of this name, if it does."""
     if not attribute.isidentifier():
         return

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from corpus.replayable import case_folders
 from fuzzer.protocol import Plan
@@ -16,6 +15,7 @@ from generators.passes.loaded import rows_from_contracts
 from generators.passes.row import PassRow
 from generators.passes.table import PASSES
 from generators.passes.vocabulary import with_vocabulary
+from generators.source import Choices
 
 
 class LoadFault(Exception):
@@ -31,10 +31,10 @@ class Repertoire:
     """
 
     rows: Mapping[str, PassRow]
-    names: Mapping[str, Any] = field(default_factory=dict)
+    names: Mapping[str, object] = field(default_factory=dict)
     under_test: tuple[str, ...] | None = None
     seeds: tuple[Path, ...] = ()
-    kin: Mapping[str, tuple[tuple[Any, ...], ...]] = field(default_factory=dict)
+    kin: Mapping[str, tuple[Choices, ...]] = field(default_factory=dict)
 
 
 def repertoire_of(plan: Plan) -> Repertoire:
@@ -56,7 +56,7 @@ def _seeds(corpus: str | None) -> tuple[Path, ...]:
     return () if corpus is None else tuple(case_folders(Path(corpus)))
 
 
-def load_passes(path: Path) -> tuple[dict[str, PassRow], dict[str, Any]]:
+def load_passes(path: Path) -> tuple[dict[str, PassRow], dict[str, object]]:
     """Rows and constructor names of a `--load` file. Raises LoadFault."""
     sys.path.append(str(path.parent.absolute()))  # last, so that it shadows nothing
     why = complaint_about(path)

@@ -7,12 +7,11 @@ from collections.abc import Callable, Collection
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import tvm
 
-from corpus.finding import Aftermath, Expectation, Finding, flatten_outputs
+from corpus.finding import Aftermath, Expectation, Finding, Tolerance, flatten_outputs
 from corpus.reduce import Candidate, Smallest, as_case, reduce
 from corpus.reduce.candidate import StepStats
 from corpus.schedule import culprit_named
@@ -30,8 +29,8 @@ from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrink_across import RejudgeAcross
 from fuzzer.trial.watch import UNWATCHED, Watch
 from fuzzer.trial.whose_fault import whose_fault, wrong_lowering
-from generators.case import Case, Tier
-from generators.dtypes import is_float
+from generators.case import Case, Shape, Tier
+from generators.dtypes import Array, is_float
 from generators.passes.official import tier_in_order
 from generators.passes.row import Phase
 from generators.targets import TARGETS
@@ -327,8 +326,8 @@ def expectations_of(candidate: Candidate, plan: Plan, repertoire: Repertoire) ->
 
 
 def _expectation(call: int, result: Runtime) -> Expectation | None:
-    outputs: list[Any] = []
-    tolerances: list[Any] = []
+    outputs: list[Array] = []
+    tolerances: list[Tolerance] = []
     for leaf in flattened(result):
         output = _declared_leaf(leaf)
         if output is None:
@@ -338,15 +337,15 @@ def _expectation(call: int, result: Runtime) -> Expectation | None:
     return Expectation(call, tuple(outputs), tuple(tolerances))
 
 
-def _declared_leaf(leaf: Runtime) -> Any:
+def _declared_leaf(leaf: Runtime) -> Array | None:
+    """The leaf as an array; None for what no file holds, such as a function."""
     if isinstance(leaf, Tensor):
         return declared(leaf)
-    whole: Any = leaf
-    arrays = flatten_outputs(whole)
-    return arrays[0] if arrays else None
+    array = flatten_outputs(leaf)[0] if isinstance(leaf, Shape) else np.asarray(leaf)
+    return None if array.dtype == object else array
 
 
-def _tolerance(leaf: Runtime) -> Any:
+def _tolerance(leaf: Runtime) -> Tolerance:
     """The bound per element; half a unit in the last place more where the exact value is not representable."""
     if not isinstance(leaf, Tensor):
         return 0.0

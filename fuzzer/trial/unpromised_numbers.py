@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from tvm import relax
@@ -34,6 +34,7 @@ from oracles.trace import Bench, MeaningState, Position, Raised, Step
 from oracles.verdict import Failed, Inconclusive, Skipped, Verdict
 from oracles.walk import taken
 
+R = TypeVar("R")
 _OURS = ReferenceTrap("operand")
 OURS = symptom_of(_OURS.kind)
 """An operator row does not take operands that TVM's type inference takes: a gap of ours."""
@@ -181,14 +182,14 @@ def _of_modules(step: Step, before: IRModule, after: IRModule) -> Step:
     return taken(step.index, Position.at(before, step.phase), step.call, step.row, after, step.tier)
 
 
-def _bare(module: IRModule) -> Any:
+def _bare(module: IRModule) -> IRModule:
     """The module without its Relax functions."""
     functions = {name: f for name, f in module.functions.items() if not isinstance(f, relax.Function)}
     return T.replace_functions(module, functions)
 
 
-def _or_why(make: Callable[[], Any]) -> Callable[[], Any]:
-    def made() -> Any:
+def _or_why(make: Callable[[], R]) -> Callable[[], R | NotCallable]:
+    def made() -> R | NotCallable:
         try:
             return make()
         except NotCallable as why:

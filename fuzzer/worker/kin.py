@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeAlias
 
 import msgspec
 
@@ -25,12 +24,9 @@ from fuzzer.trial.unjudged import unjudged_steps
 from fuzzer.worker.draw import draw_from
 from generators.passes.row import PLANTED_FLOOR
 from generators.passes.table import PASSES
-from generators.source import Echo, SeededSource
+from generators.source import Choices, Echo, SeededSource
 from generators.unavailable import Unavailable
 from oracles.forked import Write, written_by
-
-Choices: TypeAlias = tuple[Any, ...]
-"""What a source gave, in order."""
 
 TRIALS = 48
 """Draws that are tried: a pass that fires in one of twenty is seen in nine of ten campaigns."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 from typing_extensions import assert_never
@@ -48,6 +48,9 @@ from oracles.activities import Activity, Working, described
 from oracles.family import go_on_guarded
 from oracles.forked import Ended, await_child, fork_child, limit_memory
 from reports.tally import Tally
+
+if TYPE_CHECKING:
+    from fuzzer.trial.repertoire import Repertoire
 
 _STDERR_KEPT = 6000
 
@@ -94,7 +97,13 @@ class _Worker:
         self._uncounted = uncounted
         self._speaks = os.getpid()
         """The process that may answer: this one, or the child that it has forked to do work."""
-        self.repertoire: Any = None
+        self._repertoire: Repertoire | None = None
+
+    @property
+    def repertoire(self) -> Repertoire:
+        """The passes, once it is prepared."""
+        assert self._repertoire is not None, "prepared before the first command"
+        return self._repertoire
 
     def say(self, answer: msgspec.Struct) -> None:
         """One answer, written whole. A process that a pass has forked, and that comes here, ends without a word."""
@@ -113,7 +122,7 @@ class _Worker:
         from oracles.builds.cpu_builds import GROUPS
 
         try:
-            self.repertoire = repertoire_of(self.plan)
+            repertoire = repertoire_of(self.plan)
         except LoadFault as fault:
             self.say(Refused(str(fault)))
             return False
@@ -124,7 +133,7 @@ class _Worker:
             self.say(Refused(f"--oracles {unknown[0]}: unknown oracle; `passfuzz list oracles` shows them all"))
             return False
         before_forking(self.plan.targets)
-        self.repertoire = replace(self.repertoire, kin=kin_of(self.plan, self.repertoire))
+        self._repertoire = replace(repertoire, kin=kin_of(self.plan, repertoire))
         if self.plan.probes is not None:
             self._uncounted = self._uncounted or probes.why_not(self.plan.probes)
         self.say(Ready(str(tvm.__version__), ffi_version(), passfuzz_version(), self._uncounted))

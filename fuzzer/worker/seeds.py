@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from corpus.module_text import live_module
 from corpus.store import CorruptCase, StoredCase, read_case
@@ -25,6 +24,7 @@ from generators.passes.row import Phase
 from generators.program import Program
 from generators.script_shape import complaint_about
 from generators.source import Source
+from generators.tvm_api import IRModule, PrimFunc, tirx
 from generators.unavailable import Unavailable
 from oracles.ir.operators import operator_calls
 from oracles.ir.walk import nodes_of, prim_funcs, relax_functions
@@ -86,7 +86,7 @@ def _stored(folder: Path, trust: bool) -> StoredCase:
     return stored
 
 
-def _module(stored: StoredCase) -> Any:
+def _module(stored: StoredCase) -> IRModule:
     try:
         module = live_module(stored.case.module)
     except Exception as error:  # noqa: BLE001 - what this TVM says of a text of another one
@@ -104,7 +104,7 @@ def _module(stored: StoredCase) -> Any:
     return module
 
 
-def _calls(module: Any, stored: StoredCase, source: Source) -> tuple[EntryCall, ...]:
+def _calls(module: IRModule, stored: StoredCase, source: Source) -> tuple[EntryCall, ...]:
     """Entry calls that the reference has a result of: drawn from the types, else those that the seed brings."""
     found = meaning_of(module, source.integer(0, (1 << 31) - 1), LARGEST)
     drawn = stored.case.calls if isinstance(found, NoInputs) else found.calls
@@ -117,20 +117,18 @@ def _calls(module: Any, stored: StoredCase, source: Source) -> tuple[EntryCall, 
     raise Unavailable(reason)
 
 
-def _is_for_a_device(module: Any) -> bool:
+def _is_for_a_device(module: IRModule) -> bool:
     """Whether something in the module is made for another device than the CPU that the build is judged on."""
-    import tvm
-
     devices = [info for infos in module.global_infos.values() for info in infos if hasattr(info, "target")]
     targets = [info.target for info in devices]
     functions = [function for _, function in (*prim_funcs(module), *relax_functions(module))]
     targets += [function.attrs["target"] for function in functions if function.attrs and "target" in function.attrs]
     if any(str(target.kind) not in _CPU for target in targets if target is not None):
         return True
-    return any(_binds_threads(function, tvm.tirx) for _, function in prim_funcs(module))
+    return any(_binds_threads(function) for _, function in prim_funcs(module))
 
 
-def _binds_threads(function: Any, tirx: Any) -> bool:
+def _binds_threads(function: PrimFunc) -> bool:
     if any(loop.thread_binding is not None for loop in nodes_of(function.body, tirx.For)):
         return True
     return any(statement.attr_key in _OF_THREADS for statement in nodes_of(function.body, tirx.AttrStmt))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import tvm
 from tvm import s_tir, tirx
 
 from generators.ranges import Range
-from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit
+from generators.tir.function_draft import Annotations, DraftTensor, Extent, FunctionDraft, Unfit
 from generators.tir.terms import Term
 from generators.tvm_api import Expr, Node, Stmt, Var
 
@@ -106,7 +105,7 @@ def block_of(
     name: str,
     body: BlockBody,
     tensors: Sequence[DraftTensor] = (),
-    annotations: dict[str, Any] | None = None,
+    annotations: Annotations | None = None,
 ) -> Node:
     """The block with the regions that TVM's analysis finds; allocations are those of the root. Raises Unfit where the
     analysis fails: conditions on unsigned literals do that to it in 0.27."""

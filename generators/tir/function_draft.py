@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeAlias
 
 from tvm import tirx
+from typing_extensions import TypedDict, Unpack
 
 from generators.ranges import TRUTH, Range
 from generators.source import Source, weighted
@@ -14,6 +16,19 @@ from generators.tir.swarm import EVERY, Unusual
 from generators.tir.terms import Term, capacity
 from generators.tvm_api import Buffer, Expr, Stmt, Var
 from generators.unavailable import Unavailable
+
+Annotations: TypeAlias = Mapping[str, object]
+"""Of a loop or a block: numbers, texts and lists of them."""
+
+
+class Layout(TypedDict, total=False):
+    """Where and how a buffer lies in memory: further arguments of `tirx.decl_buffer`."""
+
+    data: Expr
+    scope: str
+    strides: Sequence[Expr | int]
+    elem_offset: Var
+    offset_factor: int
 
 
 class Unfit(Unavailable):
@@ -150,9 +165,9 @@ class FunctionDraft:
         fraction: int = 0,
         role: str = "local",
         special: bool = False,
-        **layout: Any,
+        **layout: Unpack[Layout],
     ) -> DraftTensor:
-        """A new tensor. layout: further arguments of `tirx.decl_buffer` (scope, strides, elem_offset, ...)."""
+        """A new tensor."""
         name = self.new_name(prefix)
         buffer = tirx.decl_buffer([d.expr for d in dims], dtype, name, layout=None, **layout)
         tensor = DraftTensor(buffer, name, dims, dtype, values, fraction, role, special)

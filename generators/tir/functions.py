@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import tvm
@@ -15,7 +14,7 @@ from generators.arrays import draw_array
 from generators.dtypes import Array, Scalar, is_float, numpy_dtype
 from generators.ranges import Range
 from generators.source import Source, favour, weighted
-from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Symbol, Unfit, input_range
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Layout, Symbol, Unfit, input_range
 from generators.tir.knobs import DEFAULT, SCHEDULABLE, SYMBOL_LIMIT, TirKnobs, for_dead
 from generators.tir.nested_blocks import draw_halves, draw_row_block, draw_tiles, draw_whole_update
 from generators.tir.opaque import draw_statements
@@ -76,7 +75,7 @@ _WEIGHTS = (
     ("scan", 1),
     ("halves", 1),
 )
-NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
+NO_ATTRIBUTES: Mapping[str, object] = MappingProxyType({})
 _SPECIALS = (float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1.0, -1.0)
 
 
@@ -176,7 +175,7 @@ def _count(dims: list[Extent]) -> int:
 
 def _add_input(draft: FunctionDraft, dims: tuple[Extent, ...], dtype: str) -> None:
     """A parameter; in 5 % of the cases each with an offset and with strides that are the caller's."""
-    layout: dict[str, Any] = {}
+    layout: Layout = {}
     if dims and draft.source.flip(draft.knobs.inputs.offset):
         layout["elem_offset"] = tirx.Var(draft.new_name("off"), draft.index_dtype)
         layout["offset_factor"] = 1
@@ -231,7 +230,9 @@ def draw_one(draft: FunctionDraft) -> None:
     draw_pointwise(draft)
 
 
-def finished(draft: FunctionDraft, *, schedulable: bool, attributes: Mapping[str, Any] = NO_ATTRIBUTES) -> PrimProgram:
+def finished(
+    draft: FunctionDraft, *, schedulable: bool, attributes: Mapping[str, object] = NO_ATTRIBUTES
+) -> PrimProgram:
     """The module with the function, which has these attributes besides, and the arguments."""
     scalars = [s for s in draft.symbols.values() if s.parameter]
     inputs = [t for t in draft.tensors if t.role == "input"]

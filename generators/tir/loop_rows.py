@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tvm import tirx
 
 from generators.tir.block_loops import VECTOR
@@ -181,7 +179,7 @@ def _independent(ones: list[ScheduledBlock], others: list[ScheduledBlock]) -> bo
 
 def _annotate(view: ScheduleView) -> str:
     """Annotations that tell a pass how to write the same loops, and one that no pass knows."""
-    kinds: list[tuple[str, Any]] = [
+    kinds: list[tuple[str, int]] = [
         ("pragma_auto_unroll_max_step", view.source.pick((0, 4, 16))),
         ("pragma_unroll_explicit", view.source.integer(0, 1)),
         ("pragma_loop_partition_hint", 1),

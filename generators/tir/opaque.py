@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from tvm import tirx
@@ -33,7 +32,7 @@ from generators.tir.control_flow import (
     draw_while,
 )
 from generators.tir.expressions import draw_constant, draw_value
-from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit, load
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Layout, Unfit, load
 from generators.tir.perfect_nests import draw_nest
 from generators.tir.reads import counter
 from generators.tir.site import Inner, Site, sequence, store
@@ -136,9 +135,7 @@ def new_tensor(draft: FunctionDraft, role: str) -> DraftTensor:
         dims = (draft.extent(4),)
     dtype = draft.draw_dtype()
     values, fraction = held_range(dtype)
-    layout: dict[str, Any] = (
-        {"scope": "local"} if role == "alloc" and draft.source.flip(draft.knobs.buffers.local) else {}
-    )
+    layout: Layout = {"scope": "local"} if role == "alloc" and draft.source.flip(draft.knobs.buffers.local) else {}
     return draft.add_tensor("T", dims, dtype, values, fraction=fraction, role=role, **layout)
 
 

@@ -6,7 +6,6 @@ Reductions are in `reductions.py`, blocks with blocks or loops inside in `nested
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tvm import tirx
 
@@ -15,7 +14,7 @@ from generators.ranges import Range
 from generators.source import favour
 from generators.tir.block_loops import OPAQUE, SPATIAL, BlockAxis, BlockBody, draw_nest, product_range
 from generators.tir.expressions import Operands, converted, draw_value
-from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit, load
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Layout, Unfit, load
 from generators.tir.multi_reads import both, draw_multi_read, load_multi_read
 from generators.tir.partial_coverage import append_nest, draw_parts
 from generators.tir.reads import can_read, points, read
@@ -38,17 +37,17 @@ def pick_recent(draft: FunctionDraft, options: list[DraftTensor]) -> DraftTensor
 def result(draft: FunctionDraft, prefix: str, dims: tuple[Extent, ...], term: Term) -> DraftTensor:
     """The tensor that a stage writes: an output for the last stage and 15 % of the others."""
     output = draft.final or draft.source.flip(draft.knobs.blocks.output)
-    layout: dict[str, Any] = {}
+    layout: Layout = {}
     if not output:
         layout = _layout(draft, dims)
     role = "output" if output else "local"
     return draft.add_tensor(prefix, dims, term.dtype, term.range, fraction=term.fraction, role=role, **layout)
 
 
-def _layout(draft: FunctionDraft, dims: tuple[Extent, ...]) -> dict[str, Any]:
+def _layout(draft: FunctionDraft, dims: tuple[Extent, ...]) -> Layout:
     """Where and how a buffer of the function's own lies in memory."""
     source = draft.source
-    layout: dict[str, Any] = {}
+    layout: Layout = {}
     if source.flip(draft.knobs.blocks.local):
         layout["scope"] = "local"
         draft.features.add("scope_local")

@@ -1,6 +1,6 @@
 """`tvm.transform.Sequential` of the passes gives what the passes give one after the other.
 
-`Bench.apply_all` must run with an opt_level that skips no pass. Only cases in which every single step went well and
+`CaseBench.apply_all` must run with an opt_level that skips no pass. Only cases in which every single step went well and
 left its input alone are compared, so that this is about Sequential and about state that passes carry along. A pass
 whose result follows addresses differs from itself as well: that is the matter of `oracles.checks.determinism`.
 """
@@ -12,7 +12,7 @@ from generators.tvm_api import IRModule
 from oracles.checks.applied_again import all_incomparable
 from oracles.ir.compare import equal, first_difference
 from oracles.oracle import TraceOracle
-from oracles.trace import Bench, Raised, Trace
+from oracles.trace import Bench, CaseBench, Raised, Trace
 from oracles.tvm_errors import headline
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
 
@@ -21,7 +21,7 @@ ROUNDS = 3
 """How often both ways are taken again, each time from a copy at other addresses, before a difference counts."""
 
 
-def judge(trace: Trace, bench: Bench) -> Verdict:
+def judge(trace: Trace, bench: CaseBench) -> Verdict:
     """Failed("sequential") with the first difference."""
     if len(trace.steps) < 2:
         return Skipped("fewer than two passes", applies=False)
@@ -44,7 +44,7 @@ def judge(trace: Trace, bench: Bench) -> Verdict:
     return Failed("sequential", f"all at once and one by one differ in {place}", detail, CULPRIT)
 
 
-def _unsteady(trace: Trace, at_once: IRModule, bench: Bench) -> str | None:
+def _unsteady(trace: Trace, at_once: IRModule, bench: CaseBench) -> str | None:
     """The first pass that gives something else the next time, or CULPRIT; None where both ways give the same again."""
     for _ in range(ROUNDS):
         copies = [bench.guarded(lambda: T.copy_of(trace.start)) for _ in range(2)]

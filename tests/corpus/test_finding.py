@@ -1,50 +1,20 @@
-"""The line of a finding in findings.jsonl, and its folder under OUT."""
+"""The folder of a finding under OUT."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from corpus import own
-from corpus.finding import Expectation, Finding, ReductionStats, flatten_outputs, to_line
+from corpus.finding import Expectation, Finding, ReductionStats, flatten_outputs
 from corpus.findings import save_finding
 from corpus.signature import signature_of
 from corpus.store import read_case
 from generators.case import Case, ModuleText, Origin, PassCall, Shape
-from oracles.evidence import Died
 from oracles.verdict import Failed
 
-CONTRACT = [
-    "signature",
-    "cause",
-    "oracle",
-    "culprit",
-    "symptom",
-    "tier",
-    "message",
-    "passes",
-    "target",
-    "at_s",
-    "count",
-    "died",
-    "case",
-    "repro",
-    "reduced",
-]
-REDUCED = [
-    "bindings_before",
-    "bindings",
-    "statements_before",
-    "statements",
-    "passes_before",
-    "passes",
-    "oracle_calls",
-    "seconds",
-]
 SCRIPT = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,))):\n        return x\n"
 
 
@@ -54,18 +24,6 @@ def finding() -> Finding:
     signature = signature_of("survives", failed, "FoldConstant")
     stats = ReductionStats(12, 2, 0, 0, 5, 1, 40, 0.25)
     return Finding(case, failed, "survives", signature, "B", 12.34567, "0.27.0.post1", reduced=stats)
-
-
-def test_the_line_has_exactly_the_fields_of_the_contract() -> None:
-    line = json.loads(json.dumps(to_line(finding())))
-    assert list(line) == CONTRACT
-    assert list(line["reduced"]) == REDUCED
-    assert line["passes"] == ["relax.transform.FoldConstant()"]
-    assert line["died"] == ""
-    assert (
-        to_line(replace(finding(), verdict=replace(finding().verdict, evidence=Died("SIGSEGV"))))["died"] == "SIGSEGV"
-    )
-    assert line["repro"] == f"findings/{line['signature']}/repro.py"
 
 
 def test_the_folder_holds_what_the_contract_says(tmp_path: Path) -> None:

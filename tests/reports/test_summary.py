@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from oracles.evidence import Died
 from reports.finding_row import FindingRow, merge_rows, row_of
 from reports.out_writer import OutWriter
 from reports.summary import Report, UnreadableOut, append_finding, read_out, write_out
 from reports.tally import Tally
+from tests.corpus.test_finding import finding as live_finding
 from tests.reports.reports_data import NASTY, facts, finding, known_finding, report, tally
 
 SUMMARY_FIELDS = {
@@ -43,6 +45,35 @@ def test_findings_have_the_fields_that_scripts_rely_on(tmp_path: Path) -> None:
     assert [line["culprit"] for line in lines] == ["FuseOps", "CSE"]
     assert all(line.keys() >= FINDING_FIELDS for line in lines)
     assert lines[0]["reduced"].keys() >= REDUCED_FIELDS
+
+
+def test_the_row_of_a_finding_says_what_it_is() -> None:
+    live = live_finding()
+    row = row_of(live).to_json()
+    assert row.keys() >= FINDING_FIELDS
+    assert {name: row[name] for name in ("oracle", "culprit", "symptom", "tier", "message", "at_s", "count")} == {
+        "oracle": "survives",
+        "culprit": "FoldConstant",
+        "symptom": "crash",
+        "tier": "B",
+        "message": "Check failed: (x) is false: 0xdead",
+        "at_s": 12.346,
+        "count": 1,
+    }
+    assert row["passes"] == ["relax.transform.FoldConstant()"]
+    assert row["repro"] == f"{row['case']}/repro.py" == f"findings/{row['signature']}/repro.py"
+    assert row["reduced"] == {
+        "bindings_before": 12,
+        "bindings": 2,
+        "statements_before": 0,
+        "statements": 0,
+        "passes_before": 5,
+        "passes": 1,
+        "oracle_calls": 40,
+        "seconds": 0.25,
+    }
+    killed = replace(live, verdict=replace(live.verdict, evidence=Died("SIGSEGV")))
+    assert (row_of(live).died, row_of(killed).died) == ("", "SIGSEGV")
 
 
 def test_what_is_written_comes_back(tmp_path: Path) -> None:

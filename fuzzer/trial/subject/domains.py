@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from fuzzer.trial.subject.parameters import Path, operator_of, uses
 from generators.case import Argument, EntryCall
 from generators.operators.domain import Domain
+from generators.tvm_api import IRModule
 
 
-def domains_of(module: Any, name: str) -> dict[Path, Domain]:
+def domains_of(module: IRModule, name: str) -> dict[Path, Domain]:
     """The domain of each parameter, or field of one, of a Relax function that has any."""
     return dict(_reached(module, name))
 
 
-def _reached(module: Any, name: str) -> Iterator[tuple[Path, Domain]]:
+def _reached(module: IRModule, name: str) -> Iterator[tuple[Path, Domain]]:
     for use in uses(module, name):
         row = operator_of(use.call)
         for number, domain in () if row is None else row.domains:
@@ -30,7 +30,7 @@ def _reached(module: Any, name: str) -> Iterator[tuple[Path, Domain]]:
                 yield origin.path, domain
 
 
-def in_domains(module: Any, call: EntryCall, seed: int) -> EntryCall:
+def in_domains(module: IRModule, call: EntryCall, seed: int) -> EntryCall:
     """The call with arguments drawn from the domains of its parameters, where these have one."""
     arguments: list[Argument] = list(call.arguments)
     for path, domain in domains_of(module, call.function).items():

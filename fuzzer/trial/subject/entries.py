@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import tvm
 import tvm_ffi
@@ -18,20 +18,21 @@ from tvm import relax, tirx
 from tvm.ir import GlobalVar as GLOBAL_VAR
 
 from generators import tvm_api as T
+from generators.tvm_api import Expr, GlobalVar, IRModule, PrimFunc, RelaxFunction, Stmt, Type, Var
 from oracles.checks.well_formed import complaint
 from oracles.ir.walk import VAR, nodes_of, prim_funcs, relax_functions
 from oracles.reference.tir.signature import is_packed
 
 PREFIX = "call_"
 """The function that calls a PrimFunc has its name with this prefix."""
-Entry: TypeAlias = Callable[[str, Any, Any], Any]
+Entry: TypeAlias = Callable[[str, GlobalVar, PrimFunc], RelaxFunction]
 
 
 class NotCallable(Exception):
     """A PrimFunc that no Relax function can call; the message says why."""
 
 
-def with_entries(module: Any) -> Any:
+def with_entries(module: IRModule) -> IRModule:
     """The module with a Relax function `call_<name>` for every PrimFunc, which is a call_tir.
 
     The module itself where it has Relax functions, no PrimFunc, or one that call_tir cannot call.
@@ -42,7 +43,7 @@ def with_entries(module: Any) -> Any:
         return module
 
 
-def with_entries_in_place(module: Any) -> Any:
+def with_entries_in_place(module: IRModule) -> IRModule:
     """The same for any PrimFunc of buffers and scalars, kernels of a GPU too: every buffer is written in place, so that
     the results are all that a call leaves. For the reference alone: this is never built.
 
@@ -51,11 +52,13 @@ def with_entries_in_place(module: Any) -> Any:
     return _with(module, _entry_in_place, all_of_them=False)
 
 
-Pointers: TypeAlias = Mapping[str, Mapping[int, tuple[Any, ...]]]
-"""Per PrimFunc and place among its parameters, the extents and the dtype of what a pointer is to point at."""
+Elements: TypeAlias = tuple[int, str]
+"""How many elements, and their dtype."""
+Pointers: TypeAlias = Mapping[str, Mapping[int, Elements]]
+"""Per PrimFunc and place among its parameters, what a pointer is to point at."""
 
 
-def pointers_of(module: Any) -> Pointers:
+def pointers_of(module: IRModule) -> Pointers:
     """What the pointers among the parameters of the module's PrimFuncs point at, as their bodies declare it.
 
     A buffer of vectors counts as a pointer to their elements: NumPy has no arrays of vectors.
@@ -70,7 +73,7 @@ def pointers_of(module: Any) -> Pointers:
     }
 
 
-def _declared(parameter: Any, prim_func: Any) -> tuple[Any, ...] | None:
+def _declared(parameter: Var, prim_func: PrimFunc) -> Elements | None:
     """The largest of the buffers that lie where a pointer points; None where one has no fixed shape, or none does.
 
     None for what is neither a pointer nor a buffer of vectors.
@@ -89,17 +92,17 @@ def _declared(parameter: Any, prim_func: Any) -> tuple[Any, ...] | None:
     return prod(max(shapes, key=prod)), T.dtype_text(T.type_of(views[0]).dtype)
 
 
-def _has_vectors(parameter: Any) -> bool:
+def _has_vectors(parameter: Var) -> bool:
     """Whether a parameter is a buffer of vectors of so many lanes."""
     return isinstance(T.type_of(parameter), tirx.BufferType) and _lanes(parameter) > 1
 
 
-def _lanes(buffer: Any) -> int:
+def _lanes(buffer: Var) -> int:
     """The lanes of a buffer's elements, below zero where only the processor knows how many."""
     return int(T.type_of(buffer).dtype.dtype.lanes)
 
 
-def with_buffers(module: Any, pointers: Pointers) -> Any:
+def with_buffers(module: IRModule, pointers: Pointers) -> IRModule:
     """The module with buffers for the parameters that are `pointers`, into which the bodies look as before.
 
     Raises NotCallable where a parameter is no pointer to such elements (any more).
@@ -114,10 +117,10 @@ def with_buffers(module: Any, pointers: Pointers) -> Any:
     return _typed(T.replace_functions(module, functions), changed)
 
 
-def _with_buffers(prim_func: Any, places: Mapping[int, tuple[Any, ...]]) -> Any:
+def _with_buffers(prim_func: PrimFunc, places: Mapping[int, Elements]) -> PrimFunc:
     params = list(prim_func.params)
-    data: dict[Any, Any] = {}
-    views: list[Any] = []
+    data: dict[Var, Expr] = {}
+    views: list[Stmt] = []
     for place, (size, dtype) in places.items():
         buffer = tirx.decl_buffer((size,), dtype, name=params[place].name)
         if isinstance(T.type_of(params[place]), tvm.ir.PointerType):
@@ -128,14 +131,14 @@ def _with_buffers(prim_func: Any, places: Mapping[int, tuple[Any, ...]]) -> Any:
             raise NotCallable("a parameter that is one of vectors on one side alone")
         params[place] = buffer
 
-    def seen(variable: Any) -> Any:
+    def seen(variable: Var) -> Expr:
         return data.get(variable, variable)
 
     body = tvm_ffi.structural_map(prim_func.body, (VAR, seen))
     return tirx.PrimFunc(params, tirx.SeqStmt([*views, body]) if views else body, prim_func.ret_type, prim_func.attrs)
 
 
-def _with(module: Any, entry: Entry, all_of_them: bool) -> Any:
+def _with(module: IRModule, entry: Entry, all_of_them: bool) -> IRModule:
     if relax_functions(module):
         return module
     module = _typed(module)
@@ -160,12 +163,12 @@ def _with(module: Any, entry: Entry, all_of_them: bool) -> Any:
     return made
 
 
-def _typed(module: Any, changed: Sequence[str] = ()) -> Any:
+def _typed(module: IRModule, changed: Sequence[str] = ()) -> IRModule:
     """The module with the types of its PrimFuncs on their names, which modules that no parser has made leave out.
 
     changed: functions whose names have a type that is not theirs any more.
     """
-    fresh: dict[Any, Any] = {}
+    fresh: dict[GlobalVar, GlobalVar] = {}
     for variable, function in module.functions.items():
         if variable.name_hint in changed or not isinstance(T.type_of(variable), T.FuncType):
             fresh[variable] = GLOBAL_VAR(variable.name_hint)
@@ -173,7 +176,7 @@ def _typed(module: Any, changed: Sequence[str] = ()) -> Any:
     if not fresh:
         return module
 
-    def typed(variable: Any) -> Any:
+    def typed(variable: GlobalVar) -> GlobalVar:
         return fresh.get(variable, variable)
 
     functions = {
@@ -183,7 +186,7 @@ def _typed(module: Any, changed: Sequence[str] = ()) -> Any:
     return T.replace_functions(module, functions)
 
 
-def _entry(name: str, variable: Any, prim_func: Any) -> Any:
+def _entry(name: str, variable: GlobalVar, prim_func: PrimFunc) -> RelaxFunction:
     """`fn(inputs) = call_tir(prim_func, inputs)`. Raises NotCallable."""
     if _binds_threads(prim_func):
         raise NotCallable("its loops are bound to the threads of a GPU")
@@ -199,9 +202,9 @@ def _entry(name: str, variable: Any, prim_func: Any) -> Any:
     return _function(name, inputs, relax.call_tir(variable, relax.Tuple(inputs), types[first:]))
 
 
-def _entry_in_place(name: str, variable: Any, prim_func: Any) -> Any:
+def _entry_in_place(name: str, variable: GlobalVar, prim_func: PrimFunc) -> RelaxFunction:
     """`fn(parameters) = call_tir_inplace(prim_func, parameters)`, into every buffer. Raises NotCallable."""
-    symbols: dict[Any, Any] = {}
+    symbols: dict[Var, Var] = {}
     if is_packed(prim_func):
         return _entry_packed(name, variable, prim_func)
     types = _types(prim_func, symbols)
@@ -222,7 +225,7 @@ def _entry_in_place(name: str, variable: Any, prim_func: Any) -> Any:
     return _function(name, inputs, called)
 
 
-def _entry_packed(name: str, variable: Any, prim_func: Any) -> Any:
+def _entry_packed(name: str, variable: GlobalVar, prim_func: PrimFunc) -> RelaxFunction:
     """The same for a packed function, whose parameters say nothing: its own diagnostics spell what it takes.
 
     The function is called under a name of its own that has these types; who runs it looks it up by that name.
@@ -238,7 +241,7 @@ def _entry_packed(name: str, variable: Any, prim_func: Any) -> Any:
     return _function(name, inputs, relax.op.call_tir_inplace(called, relax.Tuple(inputs), places, results))
 
 
-def _spelled(prim_func: Any) -> list[Any]:
+def _spelled(prim_func: PrimFunc) -> list[Type]:
     """The types in "name(A: Tensor([2, n], float32), x: int32)", as MakePackedAPI puts it into its assertions.
 
     None where it asserts nothing and reads no argument. Raises NotCallable.
@@ -247,14 +250,14 @@ def _spelled(prim_func: Any) -> list[Any]:
         text = "".join(str(part.value) for part in assertion.message_parts)
         found = _SPELLED.search(re.sub(r"T\.int\d+\((\d+)\)", r"\1", text))
         if found:
-            symbols: dict[str, Any] = {}
+            symbols: dict[str, Var] = {}
             return [_type_named(shape, dtype, symbols) for shape, dtype in _ARGUMENT.findall(found[1])]
     if not any(variable.same_as(prim_func.params[1]) for variable in nodes_of(prim_func.body, tirx.Var)):
         return []
     raise NotCallable("a packed function that does not say what it takes")
 
 
-def _type_named(shape: str, dtype: str, symbols: dict[str, Any]) -> Any:
+def _type_named(shape: str, dtype: str, symbols: dict[str, Var]) -> Type:
     """The type of an argument by its words; shape: empty for a scalar."""
     if not shape:
         return T.PrimType(dtype)
@@ -269,17 +272,17 @@ _SPELLED = re.compile(rf"`\w+\(({_EACH}(?:, {_EACH})*)\)`")
 _ARGUMENT = re.compile(_ONE)
 
 
-def _not_said(types: list[Any], symbols: dict[Any, Any]) -> list[Any]:
+def _not_said(types: Sequence[Type], symbols: Mapping[Var, Var]) -> list[Var]:
     """The symbols that stand alone in no type, so that no tensor says what they are."""
     extents = [extent for ty in types if isinstance(ty, T.TensorType) for extent in ty.shape.values]
     return [symbol for symbol in symbols.values() if not any(symbol.same_as(extent) for extent in extents)]
 
 
-def _narrow(symbol: Any, ty: Any) -> Any:
+def _narrow(symbol: Var, ty: Type) -> Expr:
     return symbol if str(ty.dtype) == str(T.type_of(symbol).dtype) else tirx.Cast(ty.dtype, symbol)
 
 
-def _function(name: str, inputs: list[Any], value: Any, is_pure: bool = True) -> Any:
+def _function(name: str, inputs: Sequence[Var], value: Expr, is_pure: bool = True) -> RelaxFunction:
     builder = relax.BlockBuilder()
     with builder.function(name, inputs, pure=is_pure):
         if is_pure:
@@ -291,7 +294,7 @@ def _function(name: str, inputs: list[Any], value: Any, is_pure: bool = True) ->
     return builder.finalize()[name]
 
 
-def _types(prim_func: Any, symbols: dict[Any, Any]) -> list[Any]:
+def _types(prim_func: PrimFunc, symbols: dict[Var, Var]) -> list[Type]:
     """The types of the arguments in Relax: tensors and scalars. `symbols` gets those of the variables in extents.
 
     Raises NotCallable.
@@ -299,7 +302,7 @@ def _types(prim_func: Any, symbols: dict[Any, Any]) -> list[Any]:
     return [_type(parameter, symbols) for parameter in prim_func.params]
 
 
-def _type(parameter: Any, symbols: dict[Any, Any]) -> Any:
+def _type(parameter: Var, symbols: dict[Var, Var]) -> Type:
     ty = T.type_of(parameter)
     if isinstance(ty, T.PrimType):
         return ty
@@ -308,7 +311,7 @@ def _type(parameter: Any, symbols: dict[Any, Any]) -> Any:
     return T.tensor_type(tuple(_wide(extent, symbols) for extent in ty.shape), T.dtype_text(ty.dtype))
 
 
-def _wide(extent: Any, symbols: dict[Any, Any]) -> Any:
+def _wide(extent: Expr | int, symbols: dict[Var, Var]) -> Expr | int:
     """An extent in int64, which Relax wants: a variable of another type becomes one symbol.
 
     The symbol has another name: a script in which a TypeVar is called as a variable of a PrimFunc does not parse.
@@ -327,19 +330,19 @@ def _wide(extent: Any, symbols: dict[Any, Any]) -> Any:
 _ARITHMETIC = (tirx.Add, tirx.Sub, tirx.Mul, tirx.FloorDiv, tirx.FloorMod, tirx.Min, tirx.Max)
 
 
-def _is_wide(extent: Any) -> bool:
+def _is_wide(extent: Expr) -> bool:
     return T.dtype_text(extent.ty.dtype) == "int64"
 
 
-def _as_expr(extent: Any) -> Any:
+def _as_expr(extent: Expr | int) -> Expr:
     return tirx.IntImm("int64", extent) if isinstance(extent, int) else extent
 
 
-def _written(prim_func: Any) -> set[Any]:
+def _written(prim_func: PrimFunc) -> set[Var]:
     """The parameters that a store of the body writes into by name."""
     stores = nodes_of(prim_func.body, tirx.BufferStore)
     return {p for p in prim_func.params if any(store.buffer.same_as(p) for store in stores)}
 
 
-def _binds_threads(prim_func: Any) -> bool:
+def _binds_threads(prim_func: PrimFunc) -> bool:
     return any(loop.thread_binding is not None for loop in nodes_of(prim_func.body, tirx.For))

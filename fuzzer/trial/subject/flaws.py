@@ -6,17 +6,16 @@ Worker processes only.
 
 from __future__ import annotations
 
-from typing import Any
-
 from generators import tvm_api as T
 from generators.passes.row import Phase
+from generators.tvm_api import IRModule, RelaxFunction
 from oracles.checks import definedness, normal_form, purity
 from oracles.checks.type_soundness import contradictions
 from oracles.ir.verifier import COMPLAINTS
 from oracles.ir.walk import relax_functions
 
 
-def flaw_of(module: Any, phase: Phase) -> str | None:
+def flaw_of(module: IRModule, phase: Phase) -> str | None:
     """What is wrong with a module before a pass, in words for a counter; None where nothing is."""
     if COMPLAINTS.of(module):
         return "ill-formed before the pass"
@@ -29,5 +28,5 @@ def flaw_of(module: Any, phase: Phase) -> str | None:
     return None
 
 
-def _may_have_effects(function: Any) -> bool:
+def _may_have_effects(function: RelaxFunction) -> bool:
     return not function.is_pure or T.is_force_pure(function)

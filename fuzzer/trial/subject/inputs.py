@@ -7,10 +7,9 @@ and products are exact. Worker processes only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from math import prod
-from typing import Any
 
 import numpy as np
 from tvm import relax, tirx
@@ -21,10 +20,11 @@ from fuzzer.trial.subject.scales import PLAIN, ranges_of
 from generators import tvm_api
 from generators.arrays import draw_array
 from generators.case import Argument, EntryCall, Shape
-from generators.dtypes import is_float, numpy_dtype
+from generators.dtypes import Array, is_float, numpy_dtype
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
 from generators.program_facts import Feature, Parameter, ProgramFacts
 from generators.ranges import Range
+from generators.tvm_api import Expr, IRModule, Type, Var
 from oracles.ir.walk import functions_of
 
 ENTRY = "main"
@@ -68,7 +68,7 @@ class Undrawable(Exception):
         self.kinds = frozenset(kinds)
 
 
-def drawn_calls(module: Any, attempt: int, rounds: int = 1, seed: int = 0) -> tuple[EntryCall, ...]:
+def drawn_calls(module: IRModule, attempt: int, rounds: int = 1, seed: int = 0) -> tuple[EntryCall, ...]:
     """So many calls of `main`, or, where there is none, of every public Relax function that can be called.
 
     `attempt` counts from 0 to len(ATTEMPTS) - 1; the same attempt and seed give the same inputs, each round others:
@@ -90,7 +90,7 @@ def drawn_calls(module: Any, attempt: int, rounds: int = 1, seed: int = 0) -> tu
     return tuple(calls)
 
 
-def _entries(module: Any) -> list[str]:
+def _entries(module: IRModule) -> list[str]:
     functions = {name: f for name, f in functions_of(module).items() if isinstance(f, relax.Function)}
     if ENTRY in functions:
         return [ENTRY]
@@ -100,13 +100,13 @@ def _entries(module: Any) -> list[str]:
 class _Arguments:
     """The arguments of one call: symbolic dims get one value each."""
 
-    def __init__(self, module: Any, name: str, attempt: int, turn: int, seed: int) -> None:
+    def __init__(self, module: IRModule, name: str, attempt: int, turn: int, seed: int) -> None:
         self._module = module
         self._name = name
         self._floats, self._whole, extents = ATTEMPTS[min(attempt + turn % 2, len(ATTEMPTS) - 1)]
         start = turn % len(extents)
         self._extents = extents[start:] + extents[:start]
-        self._symbols: dict[Any, int] = {}
+        self._symbols: dict[Var, int] = {}
         self._scales: dict[Path, Range] = {}
         # Even: `draw_array` rounds the contents of odd ones to sixteenths, which is much of a small weight.
         self._seed = 2 * (seed + attempt) + turn * TURN
@@ -121,13 +121,13 @@ class _Arguments:
             self._scales = ranges_of(self._module, self._name, self._known_extent)
         return tuple(self._argument(ty, (place,)) for place, ty in enumerate(types))
 
-    def _known_extent(self, expr: Any) -> int:
+    def _known_extent(self, expr: Expr) -> int:
         try:
             return self._extent(expr)
         except Undrawable as error:
             raise ValueError(str(error)) from error
 
-    def _argument(self, ty: Any, path: Path) -> Argument:
+    def _argument(self, ty: Type, path: Path) -> Argument:
         if isinstance(ty, tvm_api.TensorType):
             return self._tensor(ty, path)
         if isinstance(ty, tvm_api.DistributedType):
@@ -147,7 +147,7 @@ class _Arguments:
             return 1.0 if is_float(dtype) else int(self._extents[0])
         raise Undrawable(f"no argument of type {ty}", NoArgument.TYPE)
 
-    def _tensor(self, ty: Any, path: Path) -> np.ndarray[Any, Any]:
+    def _tensor(self, ty: Type, path: Path) -> Array:
         dtype = tvm_api.dtype_name(ty) or "float32"
         try:
             numpy_dtype(dtype)
@@ -166,7 +166,7 @@ class _Arguments:
             values = values.clipped(0, 1)
         return draw_array(self._seed, shape, dtype, values)
 
-    def _extent(self, expr: Any) -> int:
+    def _extent(self, expr: Expr) -> int:
         try:
             extent = int(evaluate(expr, self._symbols))
         except (UnboundSymbol, UnknownPrimExpr, ZeroDivisionError) as error:
@@ -176,14 +176,14 @@ class _Arguments:
         return extent
 
 
-def _symbols_in(ty: Any) -> Iterator[Any]:
+def _symbols_in(ty: Type) -> Iterator[Var]:
     """The variables of a type's extents, in order."""
     if isinstance(ty, tvm_api.DistributedType):
         ty = ty.tensor_ty
     if isinstance(ty, tvm_api.TupleType):
         for field in ty.fields:
             yield from _symbols_in(field)
-    extents: Any = ()
+    extents: Sequence[Expr] = ()
     if isinstance(ty, tvm_api.TensorType) and isinstance(ty.shape, relax.ShapeExpr):
         extents = ty.shape.values
     elif isinstance(ty, tvm_api.ShapeType) and ty.values is not None:
@@ -192,7 +192,7 @@ def _symbols_in(ty: Any) -> Iterator[Any]:
         yield from tirx.analysis.undefined_vars(tirx.Evaluate(extent), [])
 
 
-def facts_of(module: Any, calls: tuple[EntryCall, ...]) -> ProgramFacts:
+def facts_of(module: IRModule, calls: tuple[EntryCall, ...]) -> ProgramFacts:
     """What constructors of passes may depend on, from the first call's function."""
     functions = functions_of(module)
     if not calls or calls[0].function not in functions:

@@ -6,13 +6,13 @@ a module could stand in several phases it is the earliest of them, from which th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from tvm import relax, s_tir
 
 from generators import tvm_api as T
 from generators.passes.row import Phase
+from generators.tvm_api import Expr, IRModule, RelaxFunction
 from oracles.checks.legalised import unknown_part
 from oracles.ir.operators import ALLOC_TENSOR, KILL, TENSOR_IN_STORAGE
 from oracles.ir.walk import bindings, nodes_of, prim_funcs, relax_functions
@@ -23,7 +23,7 @@ _CHECKS = ("vm.builtin.match_shape", "vm.builtin.check_tensor_info", "vm.builtin
 """What VMShapeLower alone puts into a module; `vm.builtin.reshape` and the like are written by earlier passes too."""
 
 
-def phase_of(module: Any) -> Phase:
+def phase_of(module: IRModule) -> Phase:
     """HIGH for a module in which LegalizeOps has something to do, or of which nothing can be said.
 
     A module without Relax functions counts as LEGAL: LegalizeOps gives such PrimFuncs.
@@ -48,7 +48,7 @@ def phase_of(module: Any) -> Phase:
     return Phase.LEGAL if names & set(CALL_TIR) else Phase.HIGH
 
 
-def _lowered_phase(module: Any, names: set[str], packed: set[str]) -> Phase | None:
+def _lowered_phase(module: IRModule, names: set[str], packed: set[str]) -> Phase | None:
     """From LOWERED on a phase shows in its operators; None before."""
     if packed & set(_CHECKS):
         named = all(T.is_public(function) for _, function in prim_funcs(module))
@@ -62,7 +62,7 @@ def _lowered_phase(module: Any, names: set[str], packed: set[str]) -> Phase | No
     return Phase.ALLOCATED if TENSOR_IN_STORAGE in names else None
 
 
-def _tir_phase(module: Any) -> Phase:
+def _tir_phase(module: IRModule) -> Phase:
     """From BindTarget on a phase shows in the PrimFuncs."""
     functions = [function for _, function in prim_funcs(module)]
     if not functions or not all("target" in function.attrs for function in functions):
@@ -75,18 +75,18 @@ def _tir_phase(module: Any) -> Phase:
     return Phase.BOUND if any(block.iter_vars for block in blocks) else Phase.OPAQUE
 
 
-def _packed(values: list[Any]) -> Iterator[str]:
+def _packed(values: Sequence[Expr]) -> Iterator[str]:
     for value in values:
         if isinstance(value, T.Call) and isinstance(value.op, relax.ExternFunc):
             yield str(value.op.global_symbol)
 
 
-def _legalises(value: Any) -> bool:
+def _legalises(value: Expr) -> bool:
     """Whether LegalizeOps has something to do with a bound value."""
     if T.op_name(value) is None or value.op.get_attr("FLegalize") is None:
         return False
     return unknown_part(value) is None
 
 
-def _has_dataflow(function: Any) -> bool:
+def _has_dataflow(function: RelaxFunction) -> bool:
     return any(bound.dataflow for bound in bindings(function))

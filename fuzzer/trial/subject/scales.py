@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from tvm import relax
@@ -19,17 +19,18 @@ from fuzzer.trial.subject.parameters import Origin, Path, Use, operator_of, uses
 from generators import tvm_api
 from generators.operators.row import Operator, Rounding
 from generators.ranges import Range
+from generators.tvm_api import Call, Expr, IRModule
 from oracles.ir.walk import operands
 from oracles.reference.operators import plain
 
-Extent: TypeAlias = Callable[[Any], int]
+Extent: TypeAlias = Callable[[Expr], int]
 """The value of an extent under the values of symbols. Raises ValueError where that is unknown."""
 WIDTH = math.sqrt(3.0)
 """Half the width of a uniform distribution of variance 1."""
 PLAIN = Range(-WIDTH, WIDTH)
 
 
-def ranges_of(module: Any, name: str, extent: Extent) -> dict[Path, Range]:
+def ranges_of(module: IRModule, name: str, extent: Extent) -> dict[Path, Range]:
     """The ranges of the float tensors among the parameters of a function that are not PLAIN."""
     ranges: dict[Path, Range] = {}
     for use in uses(module, name):
@@ -53,7 +54,7 @@ def _weights(use: Use, extent: Extent) -> Iterator[tuple[Origin, int]]:
             yield weight, terms
 
 
-def _terms(row: Operator, call: Any, extent: Extent) -> int | None:
+def _terms(row: Operator, call: Call, extent: Extent) -> int | None:
     shapes = [_shape(argument, extent) for argument in call.args]
     if row.terms is None or any(shape is None for shape in shapes):
         return None
@@ -75,7 +76,7 @@ def _weights_of_prim_func(use: Use, extent: Extent) -> Iterator[tuple[Origin, in
             yield origin, max(shape[0], math.prod(shape) // shape[0])
 
 
-def _shape(expr: Any, extent: Extent) -> tuple[int, ...] | None:
+def _shape(expr: Expr, extent: Extent) -> tuple[int, ...] | None:
     ty = tvm_api.type_of(expr)
     if not isinstance(ty, tvm_api.TensorType) or not isinstance(ty.shape, relax.ShapeExpr):
         return None

@@ -6,7 +6,6 @@ Worker processes only. What the ranges and symbolic dims of the attempts are is 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from fuzzer.trial.subject.domains import in_domains
 from fuzzer.trial.subject.inputs import ATTEMPTS, NoArgument, Undrawable, drawn_calls
 from generators.case import Argument, EntryCall
 from generators.dtypes import is_float
+from generators.tvm_api import IRModule
 from oracles.checks.attributes import MADE_FOR_TOOLS
 from oracles.evidence import Stop
 from oracles.ir.compare import digest
@@ -34,12 +34,12 @@ class NoInputs:
     stop: Stop | None = None
 
 
-def seed_of(module: Any) -> int:
+def seed_of(module: IRModule) -> int:
     """The seed of a module's inputs, which is the same for it in every process."""
     return int(digest(module), 16)
 
 
-def meaning_of(module: Any, seed: int, largest: int = LARGEST) -> Numbers | NoInputs:
+def meaning_of(module: IRModule, seed: int, largest: int = LARGEST) -> Numbers | NoInputs:
     """What the reference gives for a module on SETS sets of drawn inputs of at most `largest` elements.
 
     The first set is one that the module takes; where it does not take another one, that is left out.
@@ -63,7 +63,7 @@ def meaning_of(module: Any, seed: int, largest: int = LARGEST) -> Numbers | NoIn
     return _first_that_runs(module, sets)
 
 
-def _for_tools(module: Any, name: str) -> bool:
+def _for_tools(module: IRModule, name: str) -> bool:
     """Whether a function was made for an external code generator, so that nothing else calls it."""
     attrs = module[name].attrs
     return attrs is not None and any(key in attrs for key in MADE_FOR_TOOLS)
@@ -77,7 +77,7 @@ def _why(error: Undrawable) -> str:
     return "no public Relax function, and PrimFuncs that call_tir cannot call"
 
 
-def _first_that_runs(module: Any, sets: list[tuple[EntryCall, ...]]) -> Numbers | NoInputs:
+def _first_that_runs(module: IRModule, sets: list[tuple[EntryCall, ...]]) -> Numbers | NoInputs:
     for index in range(len(sets)):
         numbers = Numbers(module, [call for drawn in sets[index : index + SETS] for call in drawn])
         if not isinstance(numbers.expected, NoMeaning):
@@ -88,7 +88,7 @@ def _first_that_runs(module: Any, sets: list[tuple[EntryCall, ...]]) -> Numbers 
     return found
 
 
-def calm(module: Any, calls: tuple[EntryCall, ...], whole: int) -> tuple[EntryCall, ...]:
+def calm(module: IRModule, calls: tuple[EntryCall, ...], whole: int) -> tuple[EntryCall, ...]:
     """The calls with every whole number `whole`, and no zero among the floats: no index, no divisor and no scale is
     out of what an operator is defined for. What has a documented domain is drawn in it."""
 

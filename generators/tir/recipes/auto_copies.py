@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from tvm import tirx
 
 from generators.ranges import Range
 from generators.source import Source, weighted
 from generators.tir.block_loops import BlockBody
-from generators.tir.function_draft import DraftTensor, FunctionDraft, load
+from generators.tir.function_draft import Annotations, DraftTensor, FunctionDraft, load
 from generators.tir.launch import unravelled
 from generators.tir.prim_program import PrimProgram
 from generators.tir.recipes.bound_loops import (
@@ -224,12 +223,12 @@ def _copy(draft: FunctionDraft, body: Stmt, shared: _Tile, *, local_stage: bool 
     return realized(draft, name, BlockBody(body), known=[shared.tensor], annotations=notes)
 
 
-def _annotations(draft: FunctionDraft, *, local_stage: bool) -> dict[str, Any]:
+def _annotations(draft: FunctionDraft, *, local_stage: bool) -> Annotations:
     """What a copy asks for."""
     source = draft.source
     if source.flip(KNOBS.plain):
         return {"auto_copy": False} if source.flip() else {}
-    notes: dict[str, Any] = {"auto_copy": True}
+    notes: dict[str, object] = {"auto_copy": True}
     size = weighted(source, KNOBS.vector_bytes)
     if size:
         notes["vector_bytes"] = size

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import tvm
 from tvm import s_tir, tirx
@@ -14,7 +13,7 @@ from generators.ranges import Range
 from generators.source import Source, weighted
 from generators.tir.block_loops import SPATIAL, BlockBody, block_of
 from generators.tir.expressions import Operands
-from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Symbol, input_range
+from generators.tir.function_draft import Annotations, DraftTensor, Extent, FunctionDraft, Symbol, input_range
 from generators.tir.knobs import TirKnobs
 from generators.tir.launch import SERIAL, is_in, made_of, threads_of
 from generators.tir.multi_reads import both
@@ -49,11 +48,11 @@ class Loop:
 
     point: Point
     var: Expr
-    kind: Any = SERIAL
+    kind: tirx.ForKind = SERIAL
     tag: str = ""
     start: int = 0
 
-    def around(self, draft: FunctionDraft, body: Stmt, notes: dict[str, Any] | None = None) -> Stmt:
+    def around(self, draft: FunctionDraft, body: Stmt, notes: Annotations | None = None) -> Stmt:
         """The loop around a body."""
         thread, kind = None, self.kind
         if self.tag:
@@ -63,7 +62,9 @@ class Loop:
         return tirx.For(self.var, start, extent, kind, body, thread, notes)
 
 
-def loop_of(draft: FunctionDraft, extent: Extent, *, kind: Any = SERIAL, tag: str = "", start: int = 0) -> Loop:
+def loop_of(
+    draft: FunctionDraft, extent: Extent, *, kind: tirx.ForKind = SERIAL, tag: str = "", start: int = 0
+) -> Loop:
     """A new loop over the extent; its point counts from 0 wherever the variable starts."""
     var = tirx.Var(draft.new_name("i"), draft.index_dtype)
     value = tirx.Sub(var, draft.number(start)) if start else var
@@ -94,7 +95,7 @@ def block_at(
     make: Callable[[list[Point]], Stmt],
     *,
     kinds: Sequence[int] = (),
-    annotations: dict[str, Any] | None = None,
+    annotations: Annotations | None = None,
 ) -> Stmt:
     """A block with an axis for each of the loops, which are around it; `make` gets the points of its axes. kinds: those
     of the axes, spatial if not given."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
 
 import tvm
 from tvm import s_tir, tirx
@@ -14,7 +13,7 @@ from generators.ranges import Range
 from generators.source import Source, favour
 from generators.tir.block_loops import BlockBody
 from generators.tir.expressions import Operands
-from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit
+from generators.tir.function_draft import Annotations, DraftTensor, Extent, FunctionDraft, Unfit
 from generators.tir.functions import finished
 from generators.tir.knobs import DEFAULT, TirKnobs
 from generators.tir.launch import SERIAL, made_of, threads_of
@@ -24,7 +23,7 @@ from generators.tvm_api import Expr, Node, Stmt, Var
 
 KNOBS: TirKnobs = replace(DEFAULT, forms=replace(DEFAULT.forms, dead=0.0))
 """A function without callers is of any kind; a kernel's module has none, since rules for GPUs may die on it."""
-NOTHING: Mapping[str, Any] = MappingProxyType({})
+NOTHING: Annotations = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ def term(draft: FunctionDraft, loop: LoopAxis) -> Term:
     return Term(loop.var, draft.index_dtype, Range(0, max(loop.count - 1, 0), True))
 
 
-def around(draft: FunctionDraft, loops: Sequence[LoopAxis], body: Stmt, kind: Any = SERIAL) -> Stmt:
+def around(draft: FunctionDraft, loops: Sequence[LoopAxis], body: Stmt, kind: tirx.ForKind = SERIAL) -> Stmt:
     """The body in these loops, the first one outermost; those without threads are of this kind."""
     for loop in reversed(loops):
         count = draft.number(loop.count)
@@ -109,7 +108,7 @@ def realized(
     predicate: Expr | None = None,
     allocated: Sequence[DraftTensor] = (),
     known: Sequence[DraftTensor] = (),
-    annotations: Mapping[str, Any] = NOTHING,
+    annotations: Annotations = NOTHING,
 ) -> Stmt:
     """A block and its realisation: axes with what they are bound to, and the regions that TVM's analysis finds.
 
@@ -140,12 +139,10 @@ def realized(
     return s_tir.SBlockRealize([value for _, value in iters], where, block)
 
 
-def tile(
-    draft: FunctionDraft, shape: Sequence[int], dtype: str, values: Range, scope: str, **layout: Any
-) -> DraftTensor:
+def tile(draft: FunctionDraft, shape: Sequence[int], dtype: str, values: Range, scope: str) -> DraftTensor:
     """A buffer that a block allocates: no tensor of the root block."""
     dims: tuple[Extent, ...] = tuple(draft.extent(n) for n in shape)
-    made = draft.add_tensor("S", dims, dtype, values, role="alloc", scope=scope, **layout)
+    made = draft.add_tensor("S", dims, dtype, values, role="alloc", scope=scope)
     draft.tensors.remove(made)
     return made
 

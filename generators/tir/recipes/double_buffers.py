@@ -9,13 +9,12 @@ iteration.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tvm import tirx
 
 from generators.source import Source, weighted
 from generators.tir.expressions import Operands, draw_condition
-from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, load
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Layout, load
 from generators.tir.functions import finished
 from generators.tir.opaque import held_range
 from generators.tir.prim_program import PrimProgram
@@ -63,7 +62,7 @@ def _buffer(draft: FunctionDraft, width: Extent) -> DraftTensor:
     """A buffer of one dim: FlattenBuffer does not follow the mark of others."""
     dtype = draft.draw_dtype()
     values, fraction = held_range(dtype)
-    layout: dict[str, Any] = {"scope": "local"} if draft.source.flip() else {}
+    layout: Layout = {"scope": "local"} if draft.source.flip() else {}
     return draft.add_tensor("B", (width,), dtype, values, fraction=fraction, role="alloc", **layout)
 
 

@@ -7,8 +7,6 @@ barrier may stand.
 
 from __future__ import annotations
 
-from typing import Any
-
 from tvm import tirx
 
 from generators.dtypes import is_float
@@ -58,7 +56,7 @@ def _pipelined(source: Source) -> PrimProgram:
     order = list(range(len(steps)))
     if source.flip():
         order = [(n + 1) % len(order) for n in order]
-    notes: dict[str, Any] = {STAGE: [0] * len(tiles) + [stage], ORDER: order}
+    notes: dict[str, object] = {STAGE: [0] * len(tiles) + [stage], ORDER: order}
     if copies:
         notes[ASYNC] = [0]
         draft.features.add("asynchronous_stage")

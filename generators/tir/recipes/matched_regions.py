@@ -4,7 +4,6 @@ symbolic offsets, strides and extents."""
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import tvm
 from tvm import s_tir, tirx
@@ -12,7 +11,7 @@ from tvm import s_tir, tirx
 from generators.source import Source
 from generators.tir.block_loops import SPATIAL, BlockAxis, BlockBody, draw_nest
 from generators.tir.expressions import Operands, draw_value
-from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, input_range, load
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Layout, input_range, load
 from generators.tir.functions import begun, draw_one, finished
 from generators.tir.prim_program import PrimProgram
 from generators.tir.recipes.plain_knobs import AROUND, KNOBS
@@ -60,7 +59,7 @@ def _matched(
     flat = bool(lead) and source.flip(KNOBS.matches.fewer_dims)
     ones = [] if flat else [draft.number(1)] * len(lead)
     extent: Expr = draft.number(size)
-    layout: dict[str, Any] = {"elem_offset": tirx.Var(draft.new_name("off"), draft.index_dtype), "offset_factor": 1}
+    layout: Layout = {"elem_offset": tirx.Var(draft.new_name("off"), draft.index_dtype), "offset_factor": 1}
     if source.flip():
         layout["strides"] = [tirx.Var(draft.new_name("s"), draft.index_dtype) for _ in (*ones, extent)]
     if source.flip(KNOBS.matches.symbolic):

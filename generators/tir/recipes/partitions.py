@@ -4,12 +4,11 @@ stencils, single iterations, and loops with a partition hint."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tvm import tirx
 
 from generators.source import Source, favour
-from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, load
+from generators.tir.function_draft import Annotations, DraftTensor, Extent, FunctionDraft, load
 from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point
 from generators.tir.recipes.plain_knobs import KNOBS, with_symbols
@@ -147,7 +146,7 @@ def _nest(draft: FunctionDraft, loops: _Loops, body: Stmt) -> Stmt:
     """The loops around the body, in some cases one with a hint."""
     hinted = draft.source.integer(0, len(loops) - 1) if draft.source.flip(KNOBS.partitions.hint) else None
     for number, (var, point) in reversed(list(enumerate(loops))):
-        notes: dict[str, Any] | None = {"pragma_loop_partition_hint": 1} if number == hinted else None
+        notes: Annotations | None = {"pragma_loop_partition_hint": 1} if number == hinted else None
         body = loop(draft, var, point.extent, body, notes=notes)
     return body
 

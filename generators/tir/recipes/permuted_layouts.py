@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from tvm import tirx
 
 from generators.ranges import Range
 from generators.source import Source, favour, weighted
 from generators.tir.block_loops import BlockBody
-from generators.tir.function_draft import DraftTensor, FunctionDraft, load
+from generators.tir.function_draft import Annotations, DraftTensor, FunctionDraft, load
 from generators.tir.launch import unravelled
 from generators.tir.prim_program import PrimProgram
 from generators.tir.recipes.bound_loops import (
@@ -81,7 +80,7 @@ class _Kernel:
     thread: LoopAxis
     turns: LoopAxis
     shape: tuple[int, ...]
-    notes: dict[str, Any]
+    notes: Annotations
 
     @property
     def part(self) -> Expr:
@@ -134,7 +133,7 @@ def draw_permuted_layout(source: Source) -> PrimProgram:
     return kernel_program(draft)
 
 
-def _annotations(draft: FunctionDraft) -> dict[str, Any]:
+def _annotations(draft: FunctionDraft) -> Annotations:
     source = draft.source
     if source.flip(KNOBS.unmarked):
         return source.pick(({}, {"permuted_layout": 0}, {"permuted_layout": ""}))

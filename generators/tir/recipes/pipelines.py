@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from tvm import tirx
 
 from generators.source import Source, favour, weighted
 from generators.tir.block_loops import OPAQUE, SPATIAL, VECTOR
 from generators.tir.expressions import Operands
-from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, load
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Layout, load
 from generators.tir.functions import finished
 from generators.tir.opaque import held_range
 from generators.tir.prim_program import PrimProgram
@@ -140,7 +139,7 @@ def _tensor(pipeline: Pipeline, dims: tuple[Extent, ...], role: str) -> DraftTen
     dtype = pipeline.draft.draw_dtype()
     values, fraction = held_range(dtype)
     own = role == "local"
-    layout: dict[str, Any] = {"scope": "local"} if own and pipeline.source.flip(PIPELINES.registers) else {}
+    layout: Layout = {"scope": "local"} if own and pipeline.source.flip(PIPELINES.registers) else {}
     prefix = "B" if own else "T"
     return pipeline.draft.add_tensor(prefix, dims, dtype, values, fraction=fraction, role=role, **layout)
 
@@ -221,7 +220,7 @@ def pipelined(pipeline: Pipeline) -> Stmt:
     draft, source, steps = pipeline.draft, pipeline.source, pipeline.steps
     _place(pipeline)
     places = [(step.stage, step.order + part) for step in steps for part in range(step.parts)]
-    notes: dict[str, Any] = {STAGE: [stage for stage, _ in places], ORDER: [order for _, order in places]}
+    notes: dict[str, object] = {STAGE: [stage for stage, _ in places], ORDER: [order for _, order in places]}
     if source.flip(PIPELINES.noted):
         notes["pragma_loop_partition_hint"] = 1
     body = [step.statement for step in steps]

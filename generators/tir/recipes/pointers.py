@@ -6,7 +6,7 @@ from __future__ import annotations
 from tvm import tirx
 
 from generators.source import Source
-from generators.tir.function_draft import DraftTensor, Extent, load
+from generators.tir.function_draft import DraftTensor, Extent, Layout, load
 from generators.tir.prim_program import PrimProgram
 from generators.tir.recipes.plain_knobs import KNOBS
 from generators.tir.recipes.recipe import PrimRecipe
@@ -65,7 +65,7 @@ def _alone(site: Site, tensor: DraftTensor) -> list[Stmt]:
 
 def _short_lives(site: Site) -> Stmt:
     draft, source = site.draft, site.draft.source
-    scope = {"scope": "local"} if source.flip() else {}
+    scope: Layout = {"scope": "local"} if source.flip() else {}
     parts: list[Stmt] = []
     for _ in range(source.integer(*KNOBS.pointers.buffers)):
         dim = draft.extent(source.pick((4, 8, 16, 3)))

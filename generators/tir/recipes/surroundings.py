@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tvm import tirx
+from typing_extensions import Unpack
 
 from generators.ranges import Range
 from generators.source import Source
-from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit, load
+from generators.tir.function_draft import Annotations, DraftTensor, Extent, FunctionDraft, Layout, Unfit, load
 from generators.tir.functions import begun, finished
 from generators.tir.knobs import TirKnobs
 from generators.tir.opaque import draw_statements, fill, held_range
@@ -25,26 +25,26 @@ NUMBERS = ("float32", "int32", "int64", "int8", "uint8", "float16", "int16", "fl
 """Dtypes of tensors that are planted."""
 
 
-def among(source: Source, planted: Callable[[Site], Stmt], knobs: TirKnobs = AROUND, **attributes: Any) -> PrimProgram:
+def among(
+    source: Source, planted: Callable[[Site], Stmt], knobs: TirKnobs = AROUND, **attributes: object
+) -> PrimProgram:
     """A function without blocks that holds the planted statement. attributes: those of the function."""
     draft = begun(source, knobs)
     draw_statements(draft, planted)
     return finished(draft, schedulable=False, attributes=attributes)
 
 
-def new_filled(
-    site: Site, dims: tuple[Extent, ...], dtype: str = "", role: str = "output", **layout: Any
-) -> DraftTensor:
+def new_filled(site: Site, dims: tuple[Extent, ...], dtype: str = "", role: str = "output") -> DraftTensor:
     """A new tensor of these dims, of some dtype if none is given; each of its elements is stored before what is drawn
     next."""
-    tensor = new_unfilled(site, dims, dtype, role, **layout)
+    tensor = new_unfilled(site, dims, dtype, role)
     site.draft.statements.append(fill(site, tensor))
     site.tensors.append(tensor)
     return tensor
 
 
 def new_unfilled(
-    site: Site, dims: tuple[Extent, ...], dtype: str = "", role: str = "output", **layout: Any
+    site: Site, dims: tuple[Extent, ...], dtype: str = "", role: str = "output", **layout: Unpack[Layout]
 ) -> DraftTensor:
     """The same without the stores: the recipe stores each element before it is read, and then lists it in the site."""
     draft = site.draft
@@ -71,7 +71,7 @@ def loop(
     *,
     start: int = 0,
     kind: tirx.ForKind = tirx.ForKind.SERIAL,
-    notes: dict[str, Any] | None = None,
+    notes: Annotations | None = None,
 ) -> Stmt:
     """A loop over the extent from a start."""
     return tirx.For(var, draft.number(start), extent.expr, kind, body, None, notes)

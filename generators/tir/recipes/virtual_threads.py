@@ -8,12 +8,11 @@ other). A `while` in them is a limit that the pass states.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tvm import tirx
 
 from generators.source import Source, favour, weighted
-from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, load
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Layout, load
 from generators.tir.functions import finished
 from generators.tir.opaque import draw_one, held_range
 from generators.tir.prim_program import PrimProgram
@@ -76,7 +75,7 @@ def _own(draft: FunctionDraft, dims: tuple[Extent, ...]) -> DraftTensor:
     """A buffer of each virtual thread."""
     dtype = draft.draw_dtype()
     values, fraction = held_range(dtype)
-    layout: dict[str, Any] = {"scope": "local"} if draft.source.flip(VIRTUAL.local) else {}
+    layout: Layout = {"scope": "local"} if draft.source.flip(VIRTUAL.local) else {}
     return draft.add_tensor("B", dims, dtype, values, fraction=fraction, role="alloc", **layout)
 
 

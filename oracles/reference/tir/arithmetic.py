@@ -217,7 +217,7 @@ class Roundings:
     count = 0
 
 
-def float8_of(wide: Array | Scalar, target: Any, mask: Mask, site: str) -> Array | Scalar:
+def float8_of(wide: Array | Scalar, target: np.dtype[np.generic], mask: Mask, site: str) -> Array | Scalar:
     """A result in float32, which holds sums and products of two floats of 8 bits, as such a float; see `float8`."""
     value = wide.astype(target)
     if not np.array_equal(value.astype(wide.dtype), wide):

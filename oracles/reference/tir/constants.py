@@ -55,7 +55,7 @@ def fold(op: str, a: Expr, b: Expr, dtype: DType) -> Expr:
                 return Bin(op, a, b, dtype)
             if op in _SHIFTS and (a.value < 0 or not 0 <= b.value < dtype.bits):
                 return Bin(op, a, b, dtype)
-            value = _FOLDED[op](a.value, b.value)
+            value = _FOLDED[op](int(a.value), int(b.value))
             if dtype.low <= value <= dtype.high:
                 return Const(value, dtype)
         elif isinstance(b, Const):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any
+from typing import TypeAlias
 
 from oracles.reference.tir.node_kinds import by_identity, by_structure
 from oracles.reference.tir.scalar_types import BOOL as BOOL
@@ -17,12 +17,14 @@ from oracles.reference.tir.scalar_types import DTYPES as DTYPES
 from oracles.reference.tir.scalar_types import INT64 as INT64
 from oracles.reference.tir.scalar_types import DType as DType
 
+Number: TypeAlias = int | float | bool
+
 
 @by_structure
 class Const:
     """A literal: a Python int, float or bool."""
 
-    value: Any
+    value: Number
     dtype: DType
 
 

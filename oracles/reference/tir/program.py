@@ -70,15 +70,17 @@ class PythonProgram:
         self.launches = function.launches
         self.calls = function.calls
 
-    def check_memory(self, args: Sequence[Any]) -> None:
+    def check_memory(self, args: Sequence[object]) -> None:
         """Refuses to store to a read-only array, and arguments that share memory with one that is stored to."""
         for target in self.written:
-            if not args[target].flags.writeable:
+            stored = args[target]
+            assert isinstance(stored, np.ndarray), "the signature fits"
+            if not stored.flags.writeable:
                 raise Trap("type", f"{self.name}: argument {target} is stored to, and read-only")
             for number, other in enumerate(args):
                 if number == target or not isinstance(other, np.ndarray):
                     continue
-                if np.may_share_memory(args[target], other) and np.shares_memory(args[target], other):
+                if np.may_share_memory(stored, other) and np.shares_memory(stored, other):
                     if self.noalias:
                         raise Trap("aliasing", f"{self.name}: arguments {number} and {target} share memory")
                     raise Unsupported("aliased arguments")

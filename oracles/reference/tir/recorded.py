@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from generators.dtypes import Array
 from generators.tvm_api import PrimFunc
 from oracles.reference.tir.memory import InitMask
+
+if TYPE_CHECKING:
+    from oracles.reference.tir.engine import Compiled
+    from oracles.reference.tir.program import PythonProgram
 
 LIMIT = 1 << 18
 """Bytes of arguments up to which a call keeps copies of them."""
@@ -28,8 +32,8 @@ class RecordedCall:
     """
 
     function: PrimFunc
-    compiled: Any
-    program: Any
+    compiled: Compiled
+    program: PythonProgram
     given: tuple[object, ...]
     full: frozenset[int]
     arguments: list[object] | None = None
@@ -42,8 +46,8 @@ class RecordedCall:
     def begun(
         cls,
         function: PrimFunc,
-        compiled: Any,
-        program: Any,
+        compiled: Compiled,
+        program: PythonProgram,
         args: Sequence[object],
         known: Sequence[InitMask],
         number: int = 0,

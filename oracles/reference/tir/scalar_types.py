@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ class DType:
     name: str
     kind: str
     bits: int
-    numpy: Any
+    numpy: np.dtype[np.generic]
     low: int = 0
     high: int = 0
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from generators.dtypes import NARROW
+from generators.dtypes import NARROW, Array, Scalar
 from oracles.reference.errors import Unsupported
-from oracles.reference.tir.nodes import DTYPES, Buffer, Call, Cast, DType, Function, PackedCall
+from oracles.reference.tir.nodes import DTYPES, Buffer, Call, Cast, DType, Expr, Function, PackedCall
 
 FLOAT64 = DTYPES["float64"]
 _OF_BITS = frozenset({"reinterpret", "nextafter"})
@@ -72,7 +72,7 @@ class _Widening:
             self._buffers[id(buffer)] = replace(buffer, dtype=self._dtype(buffer.dtype), source=source)
         return self._buffers[id(buffer)]
 
-    def _cast(self, node: Cast) -> Any:
+    def _cast(self, node: Cast) -> Expr:
         value = self.of(node.a)
         if not is_narrow(node.dtype):
             return Cast(value, node.dtype)
@@ -85,13 +85,13 @@ def is_narrow(dtype: DType) -> bool:
     return dtype.name in NARROW
 
 
-def in_float64(array: Any) -> Any:
+def in_float64(array: Array | Scalar) -> Array | Scalar:
     """An argument of a call, with an array of 16-bit floats in float64."""
     narrow = isinstance(array, np.ndarray) and array.dtype.name in NARROW
     return array.astype(np.float64) if narrow else array
 
 
-def as_declared(argument: Any, dtype: DType) -> Any:
+def as_declared(argument: object, dtype: DType) -> object:
     """What stands for an argument in float64 where a call is matched with the declared types: shape and type alone."""
     if not is_narrow(dtype) or not isinstance(argument, np.ndarray):
         return argument

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
+from corpus.finding import Expectation
 from corpus.module_text import live_module
 from corpus.reduce import Candidate, Smallest, reduce
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.rejudge import Rejudge
 from fuzzer.trial.repertoire import repertoire_of
+from fuzzer.trial.shrink import expectations_of
 from generators.case import EntryCall, ModuleText, PassCall
 from generators.passes.table import default_call
 
@@ -37,6 +39,21 @@ WORKSPACE = """
         cls = Module
         a = cls.external(x)
         return a
+"""
+
+GIVES_A_FUNCTION = """
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        @R.function
+        def inner(y: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            return R.add(x, y)
+        return inner
+"""
+
+GIVES_SEVERAL = """
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        return (R.add(x, x), R.shape([2, 3]), R.str("text"), R.prim_value(T.int64(4)))
 """
 
 
@@ -71,3 +88,19 @@ def test_an_attribute_that_gives_another_its_meaning_stays_with_it(tmp_path: Pat
     attrs = small.module["external"].attrs
     assert attrs["Codegen"] == "byoc" and int(attrs["WorkspaceSize"]) == 64
     assert "Composite" not in attrs
+
+
+def expected(script: str) -> tuple[Expectation, ...]:
+    """What a repro of the module would compare with."""
+    plan = Plan(0)
+    return expectations_of(whole(script, (), np.ones(2, np.float32)), plan, repertoire_of(plan))
+
+
+def test_a_result_that_is_a_function_is_not_written_down() -> None:
+    assert expected(GIVES_A_FUNCTION) == ()
+
+
+def test_each_part_of_a_result_is_an_array() -> None:
+    (expectation,) = expected(GIVES_SEVERAL)
+    assert [output.tolist() for output in expectation.outputs] == [[2.0, 2.0], [2, 3], "text", 4]
+    assert expectation.outputs[0].dtype == np.float32 and expectation.outputs[1].dtype == np.int64

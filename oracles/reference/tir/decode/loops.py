@@ -61,7 +61,7 @@ def _unrolled(state: DecodeState, node: tvm_api.Stmt, low: Expr, step: int, exte
     if not isinstance(extent, Const) or extent.value > UNROLLED:
         raise UnknownThreads("threads")
     jumps = state.jumps
-    for turn in range(extent.value):
+    for turn in range(int(extent.value)):
         value = fold("add", low, Const(turn * step, low.dtype), low.dtype)
         state.env[node.loop_var.__chandle__()] = value
         yield _iteration(state, node.body)

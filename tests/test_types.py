@@ -1,0 +1,49 @@
+"""What a signature says is true: no method of a class refuses what its type promises."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = ("generators", "oracles", "corpus", "reports", "fuzzer")
+ABSTRACT = {"corpus/escapes.py: Written.escaped"}
+"""Of a base class that is never made: each language has its own."""
+
+
+def product_files() -> Iterator[Path]:
+    """The files of the product."""
+    for room in ROOMS:
+        yield from (path for path in sorted((ROOT / room).rglob("*.py")) if "cases" not in path.parts)
+
+
+def refusals(tree: ast.AST) -> Iterator[str]:
+    """The methods that do nothing but raise an error of programming."""
+    for kind in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+        for method in (node for node in kind.body if isinstance(node, ast.FunctionDef)):
+            match method.body[ast.get_docstring(method) is not None :]:
+                case [ast.Raise(exc=error)] if error is not None and _is_refusal(error):
+                    yield f"{kind.name}.{method.name}"
+
+
+def _is_refusal(error: ast.expr) -> bool:
+    raised = error.func if isinstance(error, ast.Call) else error
+    return ast.unparse(raised) in ("AssertionError", "NotImplementedError", "TypeError")
+
+
+def test_no_method_refuses_what_its_class_promises() -> None:
+    found = {
+        f"{path.relative_to(ROOT).as_posix()}: {name}"
+        for path in product_files()
+        for name in refusals(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    assert found == ABSTRACT, "split the protocol: who cannot do it does not have it"
+
+
+@pytest.mark.parametrize("error", ["AssertionError('not here')", "NotImplementedError"])
+def test_a_refusal_is_found(error: str) -> None:
+    text = f'class Bench:\n    def all(self):\n        """All."""\n        raise {error}'
+    assert list(refusals(ast.parse(text))) == ["Bench.all"]
