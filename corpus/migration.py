@@ -1,6 +1,7 @@
-"""Reads what cases said before they had evidence: the one place where the words of a message decide something.
+"""Reads what cases said before their failures had evidence: the one place where the words of a message decide.
 
-Case folders of schema 1 stay readable for ever. What their messages say never changes, so neither does this file.
+Case folders of schemas 1 and 2 stay readable for ever. What their messages say never changes, so neither does this
+file. Failures of schema 1 have no evidence, those of schema 2 lack two kinds of it; of later ones nothing is read here.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from oracles.evidence import (
     Evidence,
     GivenToCallTir,
     Hung,
+    LeftForVm,
     NotANumber,
+    NotReadBack,
     OutOfMemory,
     ReferenceTrap,
     WithoutDead,
@@ -29,8 +32,25 @@ _DIED = re.compile(r"(SIG[A-Z]+) in |killed by signal (\d+)$")
 _TRAP = "reference trap: "
 
 
-def evidence_in_message(oracle: str, symptom: str, message: str) -> Evidence | None:
-    """The evidence of a stored failure of schema 1; None where nothing was decided by its words."""
+def evidence_before_schema_3(schema: int, oracle: str, symptom: str, message: str) -> Evidence | None:
+    """The evidence of a stored failure without any, of which its schema had no record; None where there is none."""
+    if schema > 2:
+        return None
+    found = _of_schemas_1_and_2(oracle, symptom, message)
+    return _of_schema_1(oracle, symptom, message) if found is None and schema == 1 else found
+
+
+def _of_schemas_1_and_2(oracle: str, symptom: str, message: str) -> Evidence | None:
+    if oracle == "executable" and symptom == "not executable":
+        return LeftForVm()
+    if oracle == "round_trip" and message.startswith("script does not parse: "):
+        return NotReadBack("script")
+    if oracle == "round_trip" and message.startswith("JSON does not load: "):
+        return NotReadBack("JSON")
+    return None
+
+
+def _of_schema_1(oracle: str, symptom: str, message: str) -> Evidence | None:
     if symptom == "hang":
         return Hung()
     if symptom == "crash" and (died := _DIED.match(message)):

@@ -25,7 +25,7 @@ from corpus.arrays_file import read_arrays
 from corpus.encoding import UnreadableArgument, decode, encode
 from corpus.escapes import is_slug, one_line
 from corpus.finding import Expectation
-from corpus.migration import evidence_in_message
+from corpus.migration import evidence_before_schema_3
 from corpus.module_text import UnreadableModule, with_imports, without_imports
 from corpus.named_errors import naming
 from corpus.poison_fill import MEANINGS, Fill
@@ -39,7 +39,7 @@ from generators.targets import TARGETS
 from oracles import evidence
 from oracles.evidence import Evidence
 
-SCHEMA = 2
+SCHEMA = 3
 MOST_TEXT = 64 * MEBIBYTE
 """Bytes of a text file of a case that are read; the largest that passfuzz has written is smaller by far."""
 LONGEST_REASON = 300
@@ -239,6 +239,7 @@ class _SchemaOnly(msgspec.Struct):
 class _CaseFile(msgspec.Struct):
     """`case.json` of schema 1, whose failures had no evidence."""
 
+    schema: int
     title: str
     oracle: str
     symptom: str
@@ -259,20 +260,20 @@ class _CaseFile(msgspec.Struct):
     fill: _FillFile = msgspec.field(default_factory=_FillFile)
 
     def what_is_wrong(self) -> Evidence | None:
-        return evidence_in_message(self.oracle, self.symptom, self.message)
+        return evidence_before_schema_3(self.schema, self.oracle, self.symptom, self.message)
 
 
 class _CaseFile2(_CaseFile, kw_only=True):
-    """Schema 2."""
+    """Schemas 2 and 3, which has records of more kinds."""
 
     evidence: Evidence | None
 
     def what_is_wrong(self) -> Evidence | None:
-        return self.evidence
+        return self.evidence or super().what_is_wrong()
 
 
 _VERSION = re.compile(r"[\w.+-]{0,64}", re.ASCII)
-_SCHEMAS: dict[object, type[_CaseFile]] = {1: _CaseFile, 2: _CaseFile2}
+_SCHEMAS: dict[object, type[_CaseFile]] = {1: _CaseFile, 2: _CaseFile2, 3: _CaseFile2}
 
 _File = TypeVar("_File", bound=msgspec.Struct)
 

@@ -7,7 +7,7 @@ that was once stored keeps its name and fields. No TVM is imported here.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -95,6 +95,21 @@ class AnotherForm(msgspec.Struct, frozen=True, tag=True):
     what: str
 
 
+TextForm: TypeAlias = Literal["script", "JSON"]
+"""How a module is written as text."""
+
+
+class NotReadBack(msgspec.Struct, frozen=True, tag=True):
+    """TVM does not read what it has written of a module: an exception shows it. What it reads back as another module
+    is no such thing."""
+
+    form: TextForm
+
+
+class LeftForVm(msgspec.Struct, frozen=True, tag=True):
+    """An operator is left that the virtual machine cannot run. The oracle says why; a build fails with other words."""
+
+
 CLOSED_DESCRIPTORS = "closed descriptors"
 """How a process ends, for `Died`, that can say nothing any more."""
 
@@ -120,6 +135,8 @@ Evidence: TypeAlias = (
     | OrderOfThreads
     | NotANumber
     | AnotherForm
+    | NotReadBack
+    | LeftForVm
     | Died
 )
 

@@ -23,7 +23,7 @@ SAID = {"symptom", "reason", "message", "detail", "how", "title"}
 
 READ = {
     "corpus/cause.py": "what TVM and Python raise",
-    "corpus/migration.py": "messages in old case folders, which have no evidence",
+    "corpus/migration.py": "messages in case folders of old schemas, which lack evidence",
     "corpus/repro_passes.py": "constructors of passes",
     "corpus/store.py": "scripts of modules",
     "corpus/tracebacks.py": "what Python and TVM print",
@@ -33,7 +33,7 @@ READ = {
     "fuzzer/oneshot/keep.py": "any message, by the regular expression of a user",
     "fuzzer/oneshot/prepare.py": "what TVM's parser says",
     "fuzzer/replaying/comparison.py": "what TVM has raised, in this version and in the one of the record",
-    "fuzzer/replaying/ending.py": "what repro scripts, Python and TVM print",
+    "fuzzer/replaying/ending.py": "what Python and TVM print",
     "oracles/builds/cpu_trial.py": "what LLVM and the C++ compiler say",
     "oracles/builds/cuda_cpu/program.py": "the answer of a compiled kernel, which is C++",
     "oracles/builds/cuda_device.py": "what nvcc and the driver say",

@@ -48,7 +48,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("broken", "table"),
     ),
     "corpus": (
-        ("escapes", "regular_files", "toml_text", "whole_folder"),
+        ("answers", "escapes", "regular_files", "toml_text", "whole_folder"),
         ("arrays_file", "encoding", "frames", "loaded_file", "migration", "named_errors", "own", "poison_fill"),
         ("portable", "repro_imports", "rewrites", "schedule", "script_losses", "script_modules"),
         ("signature", "throw_site", "tracebacks"),

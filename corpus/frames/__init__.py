@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import jinja2
 
+from corpus.answers import WORDS
 from oracles.scripts import ENVIRONMENT
 
 WIDTH = 120
@@ -26,3 +27,4 @@ def entries(values: Sequence[str], head: str, brackets: str = "()", tail: str = 
 
 FRAMES = ENVIRONMENT.overlay(loader=jinja2.PackageLoader("corpus", "frames"))
 FRAMES.filters = {**ENVIRONMENT.filters, "repr": repr, "entries": entries}
+FRAMES.globals = {**ENVIRONMENT.globals, **WORDS}

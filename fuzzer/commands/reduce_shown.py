@@ -9,12 +9,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from corpus.answers import FAILS, PASSES
 from corpus.repro import json_beside
 from fuzzer.errors import EnvironmentFault
 from fuzzer.oneshot.messages import Reduction
 from fuzzer.processes import sandbox
 from fuzzer.processes.scratch import scratch_folder
-from fuzzer.replaying.ending import FAILS, PASSES
 from reports.summary import write_text
 
 CONFIRM_S = 150.0

@@ -17,7 +17,7 @@ from corpus.registry import Registry
 from corpus.signature import normalise
 from corpus.store import ScriptOutcome, StoredCase
 from fuzzer.replaying.ending import Broken, Ending, Fails, Gone, Unportable
-from oracles.evidence import AnotherForm, Died, Hung, OutOfMemory, ReferenceTrap
+from oracles.evidence import AnotherForm, Died, Hung, LeftForVm, NotReadBack, OutOfMemory, ReferenceTrap
 from oracles.verdict import CRASH, HANG, WRONG_RESULT, Failed
 from reports.matrix import ReplayWord
 
@@ -28,10 +28,6 @@ HEAD = 60
 QUOTE = 24
 """Characters of a sentence that stands somewhere in a message."""
 MOST_LABELS = 4
-NOT_PARSED = "script does not parse: "
-"""How `oracles.checks.round_trip`, which loads TVM, begins to say it: an exception shows it, and no check."""
-NOT_EXECUTABLE = "not executable"
-"""As `oracles.checks.executable` says it, which loads TVM."""
 Expected: TypeAlias = ScriptOutcome | Literal[""]
 """What is expected on a TVM; "" where nothing is known of it."""
 
@@ -87,10 +83,12 @@ def is_recorded(case: StoredCase, failure: Fails, registry: Registry) -> bool:
     match failure.kind:
         case "hang":
             return _is_hang(case)
+        case "exit":
+            return isinstance(case.evidence, Died)
         case "signal":
             return isinstance(case.evidence, (Died, OutOfMemory)) or _runs_into_a_wall(case)
         case "check":
-            return not _raises(case) and _same_form(case, failure)
+            return not _is_thrown(case) and _same_form(case, failure)
         case "exception":
             return not isinstance(case.evidence, (Died, Hung)) and _same_error(case, failure, registry)
         case _:
@@ -106,22 +104,21 @@ def _runs_into_a_wall(case: StoredCase) -> bool:
     return isinstance(case.evidence, ReferenceTrap) and case.evidence.kind == "out-of-bounds"
 
 
-def _raises(case: StoredCase) -> bool:
+def _is_thrown(case: StoredCase) -> bool:
     """Whether something else than the script's own check showed the failure."""
-    thrown = case.symptom == CRASH or case.message.startswith(NOT_PARSED)
-    return thrown or isinstance(case.evidence, (Died, Hung))
+    return case.symptom == CRASH or isinstance(case.evidence, (Died, Hung, NotReadBack))
 
 
 def _same_form(case: StoredCase, failure: Fails) -> bool:
     """Whether a wrong result differs in its values where it did so before, or in its form where it did so before."""
     if case.symptom != WRONG_RESULT and not isinstance(case.evidence, ReferenceTrap):
         return True
-    return isinstance(case.evidence, AnotherForm) or "kinds[0] == kinds[1]" not in failure.trace
+    return isinstance(case.evidence, AnotherForm) or not failure.of_form
 
 
 def _same_error(case: StoredCase, failure: Fails, registry: Registry) -> bool:
     """Whether an exception has the cause that is recorded, says what is recorded, or what the cause does."""
-    if case.symptom == NOT_EXECUTABLE:  # What the oracle says of it is not what the build does.
+    if isinstance(case.evidence, LeftForVm):  # What the oracle says of it is not what the build does.
         return True
     kind, _, text = failure.error.partition(": ")
     message = f"{kind.rpartition('.')[2]}: {text}"

@@ -1,6 +1,6 @@
 """What the end of a repro script says: the bug is gone, it fails, it cannot run on this TVM, or it is broken. No TVM.
 
-A script ends with 1 where it shows its bug, 0 where the bug is gone, 2 where this TVM cannot run it (`corpus.repro`).
+A script ends with 1 where it shows its bug, 0 where the bug is gone, 2 where this TVM cannot run it (`corpus.answers`).
 That is not the whole answer. A script whose helper calls what this TVM does not have may end with 1, and a pass that
 raises before the check begins ends it with 2. So the traceback decides whose fault an exception is: the script's where
 its own line raises it or its module cannot be made, TVM's where a pass, a build or the virtual machine does.
@@ -8,25 +8,26 @@ its own line raises it or its module cannot be made, TVM's where a pass, a build
 
 from __future__ import annotations
 
-import ast
 import re
 import signal
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
+from typing_extensions import assert_never
+
+from corpus.answers import CANNOT_RUN, FAILS, PASSES, ChildEnd, ChildExited, ChildKilled, child_end
+from fuzzer.replaying.script import ScriptParts, parts_of
 from oracles.tvm_frames import Frame, frames
 
-FAILS, PASSES, CANNOT_RUN = 1, 0, 2
-"""Exit statuses of a repro script."""
 KILLED = 128
 """And the number of a signal: of what a signal has ended."""
 OUT_OF_TIME = (signal.SIGALRM, signal.SIGPROF)
 """How a script ends itself: its seconds of the clock are up, or those of the CPU."""
 LONGEST = 300
 
-Kind: TypeAlias = Literal["check", "exception", "signal", "hang"]
-"""How a failure shows: the script's own check, an exception of TVM, a signal, no end."""
+Kind: TypeAlias = Literal["check", "exception", "signal", "exit", "hang"]
+"""How a failure shows: the script's own check, an exception of TVM, a signal, an exit of TVM's own, no end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +51,15 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Fails:
-    """TVM does something wrong. error: the exception as "Type: text"; trace: its traceback. out_of_time: it was ended,
-    and has no limit of its own that it could have told of."""
+    """TVM does something wrong. error: the exception as "Type: text"; trace: its traceback. of_form: the check is of
+    dtypes, shapes or the number of results. out_of_time: it was ended, and has no limit of its own that it could have
+    told of."""
 
     kind: Kind
     message: str
     error: str = ""
     trace: str = ""
+    of_form: bool = False
     out_of_time: bool = False
 
 
@@ -88,16 +91,22 @@ def ending_of(end: ScriptEnd) -> Ending:
         return _killed(end, end.status - KILLED)
     if end.status not in (FAILS, CANNOT_RUN) or (not said and end.stderr.strip()):
         return Broken(last_line(end.stderr) or f"the script ends with {end.status}, and says nothing")
-    if (of_child := _KILLED_BY.fullmatch(said)) is not None:
-        number = int(of_child[1])
-        return Fails("hang" if number in OUT_OF_TIME else "signal", said, trace=end.stderr)
+    if (of_child := child_end(said)) is not None:
+        return Fails(_kind_of(of_child), said, trace=end.stderr)
     thrown = Thrown.of(end)
     if thrown is None:
         return Fails("check", said) if end.status == FAILS else Unportable(said)
     return _of_exception(end, thrown, said)
 
 
-_KILLED_BY = re.compile(r"killed by signal (\d+)")
+def _kind_of(end: ChildEnd) -> Kind:
+    match end:
+        case ChildKilled(number):
+            return "hang" if number in OUT_OF_TIME else "signal"
+        case ChildExited():
+            return "exit"
+        case _:
+            assert_never(end)
 
 
 def _killed(end: ScriptEnd, number: int) -> Ending:
@@ -107,14 +116,15 @@ def _killed(end: ScriptEnd, number: int) -> Ending:
         return Broken(f"killed by {name}")
     if number in OUT_OF_TIME:
         return Fails("hang", f"killed by {name}")
-    if "load_json(" in end.text and "os.fork()" in end.text:  # Only the module is made outside of the child.
+    parts = parts_of(end.text)
+    if parts.loads and parts.forks:  # Only the module is made outside of the child.
         return Unportable(f"killed by {name} while the module is loaded")
     return Fails("signal", f"killed by {name}", trace=end.stderr)
 
 
 def _of_exception(end: ScriptEnd, thrown: Thrown, said: str) -> Ending:
     if thrown.by_check:
-        return Fails("check", said, thrown.error, thrown.trace)
+        return Fails("check", said, thrown.error, thrown.trace, thrown.of_form)
     if thrown.by_script or thrown.makes_module:
         return Unportable(thrown.error[:LONGEST])
     if end.status == FAILS or thrown.under_test:
@@ -175,7 +185,12 @@ class Thrown:
     @property
     def makes_module(self) -> bool:
         """Whether it comes while the script's module is made of its text."""
-        return any(one.line in self._module_lines for one in self.last if one.file == self.file)
+        return any(one.line in self._parts.module for one in self.last if one.file == self.file)
+
+    @property
+    def of_form(self) -> bool:
+        """Whether it comes of a line that asserts the form of results."""
+        return self.by_script and self.last[-1].line in self._parts.form
 
     @property
     def under_test(self) -> bool:
@@ -183,13 +198,5 @@ class Thrown:
         return any(_UNDER_TEST.fullmatch(one.path) for one in self.last)
 
     @cached_property
-    def _module_lines(self) -> frozenset[int]:
-        try:
-            tree = ast.parse(self.text)
-        except (SyntaxError, ValueError):
-            return frozenset()
-        made = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.decorator_list]
-        spans = [(min(d.lineno for d in node.decorator_list), node.end_lineno or node.lineno) for node in made]
-        loads = [n for n in ast.walk(tree) if isinstance(n, ast.Assign) and "load_json(file" in ast.unparse(n)]
-        spans += [(node.lineno, node.end_lineno or node.lineno) for node in loads]
-        return frozenset(line for first, last in spans for line in range(first, last + 1))
+    def _parts(self) -> ScriptParts:
+        return parts_of(self.text)

@@ -16,6 +16,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from corpus.answers import FAILS, PASSES
 from corpus.finding import Finding
 from corpus.findings import save_finding, with_each_fill
 from corpus.repro import shown_by_script
@@ -23,8 +24,6 @@ from fuzzer.processes.guard import end, guarded
 from fuzzer.processes.start import module_command, worker_environment
 from oracles.evidence import AcrossProcesses
 
-SHOWN, GONE = 1, 0
-"""Exit statuses of a repro that shows its bug, and of one that does not (docs/architecture.md)."""
 KILLED = (128 + signal.SIGKILL, -signal.SIGKILL)
 """Of a guard whose command was killed, and of a guard that was: a script that shows a crash forks, and ends with 1."""
 DEADLINE_S = 90.0
@@ -64,8 +63,8 @@ def _tried(finding: Finding, room: Path) -> tuple[Tried, bool]:
             return Tried(finding, False, f"no answer within {DEADLINE_S:g} s"), False
         if status in KILLED:
             return Tried(finding, False, signal.SIGKILL.name), False
-        if not (status == SHOWN and _is_said(finding, said)):
-            return Tried(finding, False), status == GONE
+        if not (status == FAILS and _is_said(finding, said)):
+            return Tried(finding, False), status == PASSES
     return Tried(finding, True), False
 
 

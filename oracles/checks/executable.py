@@ -12,6 +12,7 @@ from generators.passes.row import Phase
 from generators.passes.table import PASSES
 from generators.tvm_api import Call
 from oracles.checks.legalised import LEGALIZE, unknown_part
+from oracles.evidence import LeftForVm
 from oracles.ir.operators import CONSUMED, operator_calls
 from oracles.oracle import Runs, TraceOracle
 from oracles.trace import Bench, Trace
@@ -43,7 +44,8 @@ def judge(trace: Trace, bench: Bench) -> Verdict:
         name = call.op.name
         if name in EXECUTABLE or name in CONSUMED or call.op.get_attr("FCallPacked") is not None:
             continue
-        return Failed("not executable", _left(call, name, trace), f"{name} in {where}", LEGALIZE)
+        message = _left(call, name, trace)
+        return Failed("not executable", message, f"{name} in {where}", LEGALIZE, LeftForVm())
     return PASSED
 
 

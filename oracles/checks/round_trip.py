@@ -20,6 +20,7 @@ import tvm
 from generators import tvm_api as T
 from generators.tvm_api import IRModule
 from oracles.checks.definedness import has_free_names
+from oracles.evidence import NotReadBack, TextForm
 from oracles.ir.compare import equal, first_difference, global_vars
 from oracles.ir.fingerprint import same_function
 from oracles.ir.module_caches import by_module
@@ -41,17 +42,32 @@ _QUOTED = re.compile(r"^ *\d+ \| +(.*)$", re.MULTILINE)
 _ERRORS = (tvm.error.DiagnosticError, ValueError, TypeError, RuntimeError, SyntaxError)
 
 
-def script_loss(module: IRModule) -> tuple[str, str]:
-    """("", "") when the script parses back to an equal module, else what went wrong and the details."""
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A module does not come back from its text. message: what went wrong; detail: all of it. evidence: None where it
+    comes back as another module."""
+
+    message: str
+    detail: str
+    evidence: NotReadBack | None = None
+
+    def failed(self, culprit: str | None) -> Failed:
+        """The verdict on it."""
+        return Failed("round-trip", self.message, self.detail, culprit, self.evidence)
+
+
+def script_loss(module: IRModule) -> Loss | None:
+    """None when the script parses back to an equal module."""
     try:
         text = T.script_of(module)
         again = T.module_from_script(text)
     except _ERRORS as error:
-        return f"script does not parse: {headline(_without_source(str(error))) or _place(str(error))}", str(error)
+        why = headline(_without_source(str(error))) or _place(str(error))
+        return Loss(f"script does not parse: {why}", str(error), NotReadBack("script"))
     return _compared("script", module, again)
 
 
-def json_loss(module: IRModule) -> tuple[str, str]:
+def json_loss(module: IRModule) -> Loss | None:
     """The same for TVM's JSON."""
     return _json_loss(module, _loaded(module))
 
@@ -69,20 +85,20 @@ def _loaded(module: IRModule) -> IRModule | _NotLoaded:
         return _NotLoaded(str(error))
 
 
-def _json_loss(module: IRModule, again: IRModule | _NotLoaded) -> tuple[str, str]:
+def _json_loss(module: IRModule, again: IRModule | _NotLoaded) -> Loss | None:
     if isinstance(again, _NotLoaded):
-        return f"JSON does not load: {headline(again.error)}", again.error
+        return Loss(f"JSON does not load: {headline(again.error)}", again.error, NotReadBack("JSON"))
     return _compared("JSON", module, again)
 
 
-def _compared(form: str, module: IRModule, again: IRModule) -> tuple[str, str]:
+def _compared(form: TextForm, module: IRModule, again: IRModule) -> Loss | None:
     if equal(module, again):
-        return "", ""
+        return None
     _, detail = first_difference(module, again)
     path = re.sub(r"\[[^\]]*\]", "", detail.split("\n")[0])
     if form == "script" and (path.endswith(UNWRITTEN) or ".ty." in path):
-        return "", ""
-    return f"{form} parses to another module: it differs in {'.'.join(path.split('.')[-3:])}", detail
+        return None
+    return Loss(f"{form} parses to another module: it differs in {'.'.join(path.split('.')[-3:])}", detail)
 
 
 def _without_source(text: str) -> str:
@@ -109,10 +125,9 @@ _SCRIPTS = by_module(script_loss)
 
 def judge_module(module: IRModule) -> Verdict:
     """The same of a module that no pass has touched: what is wrong is the writer's or the printer's."""
-    for loss, culprit in ((json_loss, WRITER), (script_loss, PRINTER)):
-        message, detail = loss(module)
-        if message:
-            return Failed("round-trip", message, detail, culprit)
+    for lost, culprit in ((json_loss, WRITER), (script_loss, PRINTER)):
+        if (loss := lost(module)) is not None:
+            return loss.failed(culprit)
     return PASSED
 
 
@@ -127,17 +142,15 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if COMPLAINTS.of(step.after):
         return Skipped("result is ill-formed")
     again = _loaded(step.after)
-    message, detail = _json_loss(step.after, again)
-    if message:
-        of_the_pass = not isinstance(again, _NotLoaded) and not json_loss(step.before)[0]
-        return Failed("round-trip", message, detail, None if of_the_pass else WRITER)
-    if step.index == 0 and (loss := _SCRIPTS.of(step.before))[0]:
-        return Failed("round-trip", *loss, PRINTER)
+    if (loss := _json_loss(step.after, again)) is not None:
+        of_the_pass = not isinstance(again, _NotLoaded) and json_loss(step.before) is None
+        return loss.failed(None if of_the_pass else WRITER)
+    if step.index == 0 and (loss := _SCRIPTS.of(step.before)) is not None:
+        return loss.failed(PRINTER)
     after, before = _touched(step)
-    message, detail = _SCRIPTS.fresh(after)
-    if message and _SCRIPTS.of(before)[0]:
-        return Skipped("input does not round-trip")
-    return Failed("round-trip", message, detail, PRINTER) if message else PASSED
+    if (loss := _SCRIPTS.fresh(after)) is None:
+        return PASSED
+    return loss.failed(PRINTER) if _SCRIPTS.of(before) is None else Skipped("input does not round-trip")
 
 
 def _touched(step: Step) -> tuple[IRModule, IRModule]:

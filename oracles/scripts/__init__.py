@@ -43,7 +43,9 @@ from oracles.evidence import (
     GivenToCallTir,
     Hung,
     InKernel,
+    LeftForVm,
     NotANumber,
+    NotReadBack,
     OrderOfThreads,
     OutOfMemory,
     ReferenceTrap,
@@ -128,7 +130,7 @@ def _of_evidence(evidence: Evidence | None, walls: bool) -> str | None:
             return "numeric.out_of_bounds"
         case Hung() | OutOfMemory() | DeadBinding() | AttributeGone() | NotANumber() | ReferenceTrap():
             return None
-        case AnotherForm() | Died() | InKernel() | OrderOfThreads() | None:
+        case AnotherForm() | Died() | InKernel() | OrderOfThreads() | NotReadBack() | LeftForVm() | None:
             return None
         case _:
             assert_never(evidence)

@@ -22,17 +22,7 @@ from corpus.poison_fill import Fill
 from corpus.store import LONGEST_REASON, CorruptCase, StoredCase, read_case, write_atomically, write_case
 from generators.case import Argument, Case, EntryCall, ModuleText, Origin, PassCall, Shape
 from oracles.evidence import (
-    AcrossProcesses,
-    AttributeGone,
-    ChangedSignature,
     DeadBinding,
-    Evidence,
-    GivenToCallTir,
-    Hung,
-    NotANumber,
-    OutOfMemory,
-    ReferenceTrap,
-    WithoutDead,
 )
 from tests.corruption import SPECIAL, put
 
@@ -108,48 +98,6 @@ def stored_case(json_text: str | None = None) -> StoredCase:
         (("0.26", "fails"), ("0.27", "passes")), "numeric-FoldConstant-00000000", (expectation,),
         Fill(0xCE, scratch=True), DeadBinding("relax.add"),
     )  # fmt: skip
-
-
-OLD: list[tuple[str, str, str, Evidence | None]] = [
-    ("survives", "hang", "no answer within 20 s", Hung()),
-    ("survives", "crash", "MemoryError: nothing left", OutOfMemory()),
-    ("survives", "crash", "InternalError: Check failed", None),
-    ("determinism", "not deterministic across processes", "another process gets something else", AcrossProcesses()),
-    ("determinism", "not deterministic", "two applications to one input differ in main", None),
-    ("dead_code", "dead code", "without dead functions main in the live part is another", WithoutDead()),
-    ("dead_code", "dead code", "a dead PrimFunc changes main in the live part", None),
-    ("dead_binding", "dead binding", "a dead relax.zeros changes main in the live part", DeadBinding("relax.zeros")),
-    ("type_soundness", "type", "a tensor given to call_tir and the PrimFunc's buffer: dtype", GivenToCallTir()),
-    ("type_soundness", "type", "a variable and its value (relax.add): dtype", None),
-    ("attributes", "changed signature", "public function is gone", ChangedSignature()),
-    ("attributes", "lost attribute", "function attribute num_input is gone", AttributeGone("num_input")),
-    ("attributes", "lost attribute", "global info vdevice is gone", None),
-    (
-        "numeric",
-        "reference trap: out-of-bounds",
-        "a takes 16 bytes at 4 of s, of 19",
-        ReferenceTrap("out-of-bounds", True),
-    ),
-    ("numeric", "reference trap: out-of-bounds", "main: A[4]", ReferenceTrap("out-of-bounds")),
-    ("numeric", "wrong result", "value: output 0[0] is nan, not 2.0 within 0", NotANumber()),
-    ("numeric", "wrong result", "value: output 0[0] is 1.0, not nan within 0", None),
-]
-
-
-@pytest.mark.parametrize(("oracle", "symptom", "message", "evidence"), OLD)
-def test_a_case_without_evidence_gets_it_from_its_message(
-    tmp_path: Path, oracle: str, symptom: str, message: str, evidence: Evidence | None
-) -> None:
-    given = replace(stored_case(), oracle=oracle, symptom=symptom, message=message, evidence=None)
-    write_case(tmp_path / "slug", given, "repro", "readme")
-    file = tmp_path / "slug" / "case.json"
-    data = json.loads(file.read_text())
-    assert data["schema"] == 2 and data.pop("evidence") is None
-    file.write_text(json.dumps({**data, "schema": 1}))
-    again = read_case(tmp_path / "slug")
-    assert again.evidence == evidence
-    write_case(tmp_path / "slug", again, "repro", "readme")
-    assert read_case(tmp_path / "slug").evidence == evidence
 
 
 @pytest.mark.parametrize("json_text", [None, '{"root": 0}'])

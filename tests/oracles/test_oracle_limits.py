@@ -17,6 +17,7 @@ from generators.passes.loaded import rows_from_contracts
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, SETUP, default_call
 from oracles.checks import attributes, dead_code, idempotence, purity, round_trip, sequential, survives, well_formed
+from oracles.evidence import NotReadBack
 from oracles.ir.compare import equal, same_bindings, with_functions
 from oracles.trace import Step, Trace
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped
@@ -286,4 +287,4 @@ def test_json_that_does_not_load_is_the_writers_fault() -> None:
     step = step_of(module_pass(with_empty_constant), module_of(DATAFLOW), bench)
     verdict = round_trip.judge(step, bench)
     assert isinstance(verdict, Failed)
-    assert verdict.culprit == round_trip.WRITER
+    assert (verdict.culprit, verdict.evidence) == (round_trip.WRITER, NotReadBack("JSON"))

@@ -28,6 +28,7 @@ from oracles.checks import (
     round_trip,
 )
 from oracles.checks.purity import ends_lives_early
+from oracles.evidence import NotReadBack
 from oracles.ir.compare import digest, part_from, public_names, same_bindings
 from oracles.ir.fingerprint import fingerprint
 from oracles.verdict import ACROSS_PROCESSES, PASSED, Failed, Inconclusive, Passed, Skipped
@@ -244,8 +245,8 @@ def test_unknown_shapes_are_no_fault_of_legalize_ops() -> None:
 @pytest.mark.parametrize("name", ["dataflow", "local function", "prim_func"])
 def test_scripts_and_json_of_ordinary_modules_come_back(name: str) -> None:
     module = module_of(CLEAN[name])
-    assert round_trip.script_loss(module) == ("", "")
-    assert round_trip.json_loss(module) == ("", "")
+    assert round_trip.script_loss(module) is None
+    assert round_trip.json_loss(module) is None
 
 
 def test_a_module_whose_script_does_not_parse_is_the_printers_fault() -> None:
@@ -258,7 +259,7 @@ def test_a_module_whose_script_does_not_parse_is_the_printers_fault() -> None:
 
     verdict = round_trip.judge(step_of(module_pass(odd_name), module_of(DATAFLOW), bench), bench)
     assert isinstance(verdict, Failed)
-    assert verdict.culprit == round_trip.PRINTER
+    assert (verdict.culprit, verdict.evidence) == (round_trip.PRINTER, NotReadBack("script"))
 
 
 def test_a_parser_that_gives_no_reason_is_told_by_the_statement_it_stops_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,7 +270,9 @@ def test_a_parser_that_gives_no_reason_is_told_by_the_statement_it_stops_at(monk
             raise tvm.error.DiagnosticError(text)
 
         monkeypatch.setattr(round_trip.T, "module_from_script", raises)
-        return round_trip.script_loss(module_of(DATAFLOW))[0]
+        loss = round_trip.script_loss(module_of(DATAFLOW))
+        assert loss is not None and loss.evidence == NotReadBack("script")
+        return loss.message
 
     assert stops("a: R.Tuple = b") == "script does not parse: no reason is given at `_: R.Tuple = b`"
     assert stops("lv1: R.Tuple") == stops("a: R.Tuple") == "script does not parse: no reason is given at `_: R.Tuple`"

@@ -13,6 +13,7 @@ from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, default_call
 from oracles.checks import executable, sequential
 from oracles.checks.legalised import LEGALIZE
+from oracles.evidence import LeftForVm
 from oracles.oracle import BuildOracle
 from oracles.table import ORACLES
 from oracles.trace import Step, Trace
@@ -116,7 +117,7 @@ def test_an_operator_left_for_the_vm_is_found_with_its_reason() -> None:
     verdict = executable.judge(trace, bench)
     assert isinstance(verdict, Failed)
     assert verdict.message == "an operator with operands of unknown shape or dtype is left for the VM"
-    assert verdict.culprit == LEGALIZE
+    assert (verdict.culprit, verdict.evidence) == (LEGALIZE, LeftForVm())
 
 
 def test_every_row_has_a_name_a_promise_and_a_file() -> None:
