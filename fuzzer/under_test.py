@@ -14,7 +14,8 @@ from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.processes import lent
 from fuzzer.processes.start import ROOT, lending_command
 from fuzzer.replaying.environments import Tvm, check_name, find_tvm
-from fuzzer.replaying.warm import Greeting, started
+from fuzzer.replaying.messages import TvmReady
+from fuzzer.replaying.warm import started
 from fuzzer.versions import MISSING, passfuzz_version
 
 
@@ -41,7 +42,7 @@ def go_on_under(tvms: Sequence[str] | None, arguments: Sequence[str]) -> None:
         raise EnvironmentFault(f"{command[0]}: {error.strerror}") from error
 
 
-def command_under(tvm: Tvm, greeting: Greeting, arguments: Sequence[str]) -> list[str]:
+def command_under(tvm: Tvm, greeting: TvmReady, arguments: Sequence[str]) -> list[str]:
     """The command line of passfuzz under this TVM."""
     lend = lent.to_lend(str(ROOT), greeting.version, greeting.ffi or MISSING, passfuzz_version())
     return lending_command(str(tvm.python), lend, "fuzzer.cli", arguments)

@@ -1,20 +1,16 @@
 """Runs repro scripts on one TVM: imports it once, and forks for each script. The Python that runs it may be another.
 
-`python server.py ROOT`, ROOT being the folder that holds our rooms. One JSON object per line: a `Greeting` on stdout
-when TVM is imported or cannot be, then a request on stdin, `{"number", "script", "argv", "folder", "scratch", "walled",
-"limit_s"}`, and an answer on stdout when the script has ended, `{"number", "status", "timed_out", "wall_s", "cpu_s"}`.
-Requests are carried out at once, beside each other. What a script prints goes to the files "stdout" and "stderr" of
-`folder`, which it cannot reach otherwise. `status` is as a shell has it: 128 and the number of a signal that ended it.
+Records of `fuzzer.replaying.messages`: a `TvmReady` or `NoTvm` on stdout when TVM is imported or cannot be, then a
+`RunScript` on stdin, and a `ScriptRan` on stdout when that script has ended. Scripts run beside each other.
 
 A script runs in a process of its own, as the main program, behind walls where the request says so, with a guard
-around it that ends it with all that it has started (`oracles.family`). It imports what every Python has, and two files
-of ours that import nothing else.
+around it that ends it with all that it has started (`oracles.family`). This file imports what every Python has, and
+three files of ours that import nothing else.
 """
 
 from __future__ import annotations
 
 import gc
-import json
 import linecache
 import os
 import resource
@@ -24,9 +20,13 @@ import signal
 import sys
 import time
 import types
-from typing import Any, NoReturn
+from dataclasses import dataclass
+from typing import NoReturn
 
-ROOT = sys.argv[1] if __name__ == "__main__" else ""
+from fuzzer.processes import sandbox
+from fuzzer.replaying.messages import FromServer, NoTvm, RunScript, ScriptRan, TvmReady, fields_of, line_of
+from oracles.family import go_on_guarded
+
 PRELOADED = (
     "numpy",
     "tvm",
@@ -40,26 +40,26 @@ PRELOADED = (
 """What scripts import; what a version lacks is left out, but for TVM itself."""
 
 
-def main() -> None:
-    """Serves until stdin is closed."""
-    from fuzzer.processes import sandbox  # noqa: F401 - found while ROOT is on the path
-    from oracles import family  # noqa: F401
-
-    sys.path.remove(ROOT)
+def main(root: str) -> None:
+    """Serves until stdin is closed. root: the folder that holds our rooms, which is on the path of this process."""
+    sys.path.remove(root)
     answers = os.dup(1)
     os.dup2(2, 1)  # What TVM prints while it is imported is no answer.
-    _say(answers, greeting())
+    said = greeting(root)
+    _say(answers, said)
+    if isinstance(said, NoTvm):
+        return
     gc.freeze()
     Server(answers).serve()
 
 
-def greeting() -> dict[str, Any]:
+def greeting(root: str) -> TvmReady | NoTvm:
     """The version that TVM itself tells, and where it lies; or why it cannot be imported."""
     try:
         import tvm
         import tvm.relax
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is the answer
-        return {"fault": f"{type(error).__name__}: {error}"}
+        return NoTvm(f"{type(error).__name__}: {error}")
     for name in PRELOADED:
         try:
             __import__(name)
@@ -67,16 +67,10 @@ def greeting() -> dict[str, Any]:
             continue
     version = getattr(tvm, "__version__", None)
     if not isinstance(version, str):
-        return {"fault": "its tvm has no __version__"}
-    shims = runpy.run_path(os.path.join(ROOT, "corpus", "portable", "shims.py"))
-    return {
-        "version": version,
-        "file": str(tvm.__file__),
-        "ffi": str(getattr(sys.modules.get("tvm_ffi"), "__version__", "")),
-        "not_read": shims["not_read"](),
-        "shimmed": bool(shims["ADDED"]),
-        "stamp": _stamp(),
-    }
+        return NoTvm("its tvm has no __version__")
+    shims = runpy.run_path(os.path.join(root, "corpus", "portable", "shims.py"))
+    ffi = str(getattr(sys.modules.get("tvm_ffi"), "__version__", ""))
+    return TvmReady(version, str(tvm.__file__), ffi, tuple(shims["not_read"]()), bool(shims["ADDED"]), _stamp())
 
 
 def _stamp() -> str:
@@ -86,12 +80,21 @@ def _stamp() -> str:
     return " ".join(f"{file}:{os.stat(file).st_size}:{os.stat(file).st_mtime_ns}" for file in sorted(files))
 
 
-def _say(where: int, message: dict[str, Any]) -> None:
-    os.write(where, json.dumps(message).encode() + b"\n")
+def _say(where: int, message: FromServer) -> None:
+    os.write(where, line_of(message))
 
 
 MOST_FILES = 4096
 """Descriptors that a fork closes: more than a server opens."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """A script that runs. number: of its request. start, deadline: on the clock of `time.monotonic`."""
+
+    number: int
+    start: float
+    deadline: float
 
 
 class Server:
@@ -99,8 +102,8 @@ class Server:
 
     def __init__(self, answers: int) -> None:
         self.answers = answers
-        self.running: dict[int, tuple[int, float, float]] = {}
-        """Process of a guard -> (number of the request, start, deadline)."""
+        self.running: dict[int, Running] = {}
+        """By the process of the guard."""
         self.late: set[int] = set()
         heard, told = os.pipe()
         os.set_blocking(heard, False)
@@ -123,17 +126,17 @@ class Server:
                     if key.fd == 0:
                         *lines, rest = (rest + data).split(b"\n")
                         for line in lines:
-                            self._start(json.loads(line))
+                            self._start(request(line))
                 self._end_late()
                 self._reap()
 
     def _patience(self) -> float | None:
-        waits = [deadline for pid, (_, _, deadline) in self.running.items() if pid not in self.late]
+        waits = [one.deadline for pid, one in self.running.items() if pid not in self.late]
         return max(0.0, min(waits) - time.monotonic()) if waits else None
 
     def _end_late(self) -> None:
-        for pid, (_, _, deadline) in self.running.items():
-            if deadline <= time.monotonic() and pid not in self.late:
+        for pid, one in self.running.items():
+            if one.deadline <= time.monotonic() and pid not in self.late:
                 self.late.add(pid)
                 os.kill(pid, signal.SIGTERM)
 
@@ -142,24 +145,24 @@ class Server:
             pid, status, used = os.wait4(-1, os.WNOHANG)
             if pid == 0:
                 return
-            number, start, _ = self.running.pop(pid)
-            answer = {
-                "number": number,
-                "status": _as_shell(status),
-                "timed_out": pid in self.late,
-                "wall_s": time.monotonic() - start,
-                "cpu_s": used.ru_utime + used.ru_stime,
-            }
+            one = self.running.pop(pid)
+            wall_s, cpu_s = time.monotonic() - one.start, used.ru_utime + used.ru_stime
+            _say(self.answers, ScriptRan(one.number, _as_shell(status), pid in self.late, wall_s, cpu_s))
             self.late.discard(pid)
-            _say(self.answers, answer)
 
-    def _start(self, request: dict[str, Any]) -> None:
+    def _start(self, request: RunScript) -> None:
         start, parent = time.monotonic(), os.getpid()
         pid = os.fork()
         if pid == 0:
             signal.set_wakeup_fd(-1)
             become(parent, request)
-        self.running[pid] = (request["number"], start, start + request["limit_s"])
+        self.running[pid] = Running(request.number, start, start + request.limit_s)
+
+
+def request(line: bytes) -> RunScript:
+    """What a line of who has started the server asks."""
+    made, fields = fields_of(line, [RunScript])
+    return made(**fields)
 
 
 def _as_shell(status: int) -> int:
@@ -171,25 +174,22 @@ def _end(status: int) -> NoReturn:
     os._exit(_as_shell(status))
 
 
-def become(parent: int, request: dict[str, Any]) -> NoReturn:
+def become(parent: int, request: RunScript) -> NoReturn:
     """In a fork of the server: the guard of a script, and in a fork of that the script."""
-    from fuzzer.processes import sandbox
-    from oracles.family import go_on_guarded
-
     status = 3
     try:
         os.setsid()
         for number, name in ((1, "stdout"), (2, "stderr")):
-            file = os.open(os.path.join(request["folder"], name), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            file = os.open(os.path.join(request.folder, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             os.dup2(file, number)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.closerange(3, MOST_FILES)
         go_on_guarded(parent, _end)
         _forget_handlers()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if request["walled"]:
-            sandbox.enter(request["scratch"])
-        status = _run(request["script"], request["argv"])
+        if request.walled:
+            sandbox.enter(request.scratch)
+        status = _run(request.script)
         sys.stdout.flush()
         sys.stderr.flush()
     finally:
@@ -203,12 +203,12 @@ def _forget_handlers() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _run(script: str, argv: list[str]) -> int:
+def _run(script: str) -> int:
     """Runs a file as Python's main program, and says with which status Python would end."""
     module = types.ModuleType("__main__")
     module.__file__ = script
     sys.modules["__main__"] = module
-    sys.argv = argv
+    sys.argv = [script]
     sys.path.insert(0, os.path.dirname(script))
     sys.excepthook = sys.__excepthook__
     linecache.clearcache()
@@ -225,8 +225,3 @@ def _run(script: str, argv: list[str]) -> int:
         sys.excepthook(*sys.exc_info())
         return 1
     return 0
-
-
-if __name__ == "__main__":
-    sys.path[0] = ROOT
-    main()

@@ -5,7 +5,6 @@ What a script leaves behind ends with it, and all of it with this process (`fuzz
 
 from __future__ import annotations
 
-import json
 import os
 import queue
 import signal
@@ -17,9 +16,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import msgspec
+from typing_extensions import assert_never
 
 from fuzzer.errors import EnvironmentFault
 from fuzzer.processes import sandbox
@@ -27,8 +26,24 @@ from fuzzer.processes.guard import end, guarded
 from fuzzer.processes.start import ROOT
 from fuzzer.replaying.ending import KILLED, ScriptEnd, last_line
 from fuzzer.replaying.environments import Tvm
+from fuzzer.replaying.messages import (
+    FROM_SERVER,
+    FromServer,
+    NoTvm,
+    RunScript,
+    ScriptRan,
+    TvmReady,
+    fields_of,
+    line_of,
+)
 
-SERVER = Path(__file__).with_name("server.py")
+SERVER = """\
+import sys
+sys.path[:] = [sys.argv[1], *filter(None, sys.path)]
+from fuzzer.replaying.server import main
+main(sys.argv[1])
+"""
+"""What the Python of a TVM runs: it finds our rooms until TVM is imported, and no module in the current folder."""
 IMPORT_TIMEOUT_S = 180.0
 CASE_TIMEOUT_S = 120.0
 ANSWER_TIMEOUT_S = 60.0
@@ -36,30 +51,6 @@ ANSWER_TIMEOUT_S = 60.0
 LONGEST_FAULT = 300
 MOST_OUTPUT = 1 << 18
 """Bytes at the end of what a script prints that are read."""
-
-
-class Greeting(msgspec.Struct, frozen=True):
-    """What a server says first. fault: why TVM cannot be imported. ffi: the version of tvm_ffi. not_read: as
-    `corpus.portable.shims` names it; shimmed: whether names were lacking; stamp: tells one build of TVM from the next.
-    """
-
-    version: str = ""
-    file: str = ""
-    ffi: str = ""
-    fault: str = ""
-    not_read: tuple[str, ...] = ()
-    shimmed: bool = False
-    stamp: str = ""
-
-
-class Answer(msgspec.Struct, frozen=True):
-    """How a script has ended, as `fuzzer.replaying.server` says it."""
-
-    number: int
-    status: int
-    timed_out: bool
-    wall_s: float
-    cpu_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,31 +74,22 @@ class WarmTvm:
     """A running server. Its methods may be called from several threads."""
 
     tvm: Tvm
-    greeting: Greeting
+    greeting: TvmReady
     process: subprocess.Popen[bytes]
-    _waiting: dict[int, queue.SimpleQueue[Answer | None]] = field(default_factory=dict)
+    _waiting: dict[int, queue.SimpleQueue[ScriptRan | None]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _count: int = 0
     _fresh: set[subprocess.Popen[bytes]] = field(default_factory=set)
 
     def warm(self, job: Job) -> tuple[ScriptEnd, float]:
         """Runs a script in a fork of the server: how it ended, and its seconds. Raises ServerGone."""
-        answers: queue.SimpleQueue[Answer | None] = queue.SimpleQueue()
+        answers: queue.SimpleQueue[ScriptRan | None] = queue.SimpleQueue()
         with self._lock:
             self._count += 1
             number = self._count
             self._waiting[number] = answers
-            self._send(
-                {
-                    "number": number,
-                    "script": str(job.file),
-                    "argv": [str(job.file)],
-                    "folder": str(job.folder),
-                    "scratch": str(job.scratch),
-                    "walled": job.walled,
-                    "limit_s": CASE_TIMEOUT_S,
-                }
-            )
+            places = str(job.file), str(job.folder), str(job.scratch)
+            self._send(RunScript(number, *places, job.walled, CASE_TIMEOUT_S))
         try:
             answer = answers.get(timeout=CASE_TIMEOUT_S + ANSWER_TIMEOUT_S)
         except queue.Empty:
@@ -118,25 +100,36 @@ class WarmTvm:
             raise ServerGone("the process that runs the scripts has ended")
         return _end_of(job, answer.status, answer.timed_out), answer.wall_s
 
-    def _send(self, request: dict[str, Any]) -> None:
+    def _send(self, request: RunScript) -> None:
         assert self.process.stdin is not None
         try:
-            self.process.stdin.write(json.dumps(request).encode() + b"\n")
+            self.process.stdin.write(line_of(request))
             self.process.stdin.flush()
         except (BrokenPipeError, ValueError):
             raise ServerGone("the process that runs the scripts has ended") from None
 
     def listen(self) -> None:
-        """Hands out answers until the server ends."""
+        """Hands out answers until the server ends; one that says what is no answer is ended."""
         assert self.process.stdout is not None
-        decoder = msgspec.json.Decoder(Answer)
-        for line in self.process.stdout:
-            answer = decoder.decode(line)
-            if waiting := self._waiting.get(answer.number):
-                waiting.put(answer)
-        with self._lock:
-            for waiting in list(self._waiting.values()):
-                waiting.put(None)
+        try:
+            for line in self.process.stdout:
+                self._hear(from_server(line))
+        except ValueError:
+            end(self.process)
+        finally:
+            with self._lock:
+                for waiting in list(self._waiting.values()):
+                    waiting.put(None)
+
+    def _hear(self, said: FromServer) -> None:
+        match said:
+            case ScriptRan(number):
+                if waiting := self._waiting.get(number):
+                    waiting.put(said)
+            case TvmReady() | NoTvm():
+                raise ValueError("the server says for the second time whether it has a TVM")
+            case _:
+                assert_never(said)
 
     def cold(self, job: Job) -> tuple[ScriptEnd, float]:
         """Runs a script in a fresh process."""
@@ -174,6 +167,12 @@ def _opened(folder: Path) -> Iterator[tuple[int, int]]:
             os.close(file)
 
 
+def from_server(line: bytes) -> FromServer:
+    """What a line of the server says. Raises ValueError where it says nothing."""
+    made, fields = fields_of(line, FROM_SERVER)
+    return msgspec.convert(fields, made)
+
+
 def _end_of(job: Job, status: int, timed_out: bool) -> ScriptEnd:
     said, told = (_tail(job.folder / name) for name in ("stdout", "stderr"))
     return ScriptEnd(status, said, told, str(job.file), job.text, timed_out)
@@ -195,7 +194,7 @@ def started(tvm: Tvm) -> Iterator[WarmTvm]:
     with tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(
-                guarded([str(tvm.python), str(SERVER), str(ROOT)]),
+                guarded([str(tvm.python), "-c", SERVER, str(ROOT)]),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -215,7 +214,7 @@ def started(tvm: Tvm) -> Iterator[WarmTvm]:
             _close(process)
 
 
-def _greeted(tvm: Tvm, process: subprocess.Popen[bytes], errors: int) -> Greeting:
+def _greeted(tvm: Tvm, process: subprocess.Popen[bytes], errors: int) -> TvmReady:
     assert process.stdout is not None
     name = tvm.given or "the installed TVM"
     alarm = threading.Timer(IMPORT_TIMEOUT_S, end, (process,))
@@ -225,14 +224,24 @@ def _greeted(tvm: Tvm, process: subprocess.Popen[bytes], errors: int) -> Greetin
     finally:
         alarm.cancel()
     try:
-        greeting = msgspec.json.decode(line, type=Greeting)
-    except msgspec.MsgspecError:
+        said = from_server(line)
+    except ValueError:
         raise EnvironmentFault(f"{name} cannot be imported: {_why(process, errors)}") from None
-    complaint = tvm.complaint(greeting.version, greeting.file) if not greeting.fault else None
-    if greeting.fault or complaint:
-        said = f"{name}: {complaint}" if complaint else f"{name} cannot be imported: {greeting.fault}"
-        raise EnvironmentFault(" ".join(said.split())[:LONGEST_FAULT])
-    return greeting
+    match said:
+        case TvmReady(version, file):
+            if complaint := tvm.complaint(version, file):
+                raise EnvironmentFault(_in_a_line(f"{name}: {complaint}"))
+            return said
+        case NoTvm(why):
+            raise EnvironmentFault(_in_a_line(f"{name} cannot be imported: {why}"))
+        case ScriptRan():
+            raise EnvironmentFault(f"{name}: its server has run a script that it was not given")
+        case _:
+            assert_never(said)
+
+
+def _in_a_line(text: str) -> str:
+    return " ".join(text.split())[:LONGEST_FAULT]
 
 
 def _why(process: subprocess.Popen[bytes], errors: int) -> str:
