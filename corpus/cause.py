@@ -25,6 +25,8 @@ The rules:
   store the wrong elements. If the shape or dtype is wrong, the cause is the wrong type that a pass gave to a binding;
   all passes that lower operators count as one there, since they share the lowerings. In a pass with code for each
   operator, it is the operator whose code alone is wrong, with those attributes of its call that are not the default.
+  If the rewrite names no operator, those of the reduced module count, or else what its PrimFuncs store, and the dtypes
+  of its floats. A pass that computes values with the code of a build has the cause of the wrong pass of that build.
 - A use of a value after its kill, by a pass that is not documented for modules with kills: no culprit. Every pass that
   moves bindings does it, since a kill does not say which uses it must follow (apache/tvm: CanonicalizeBindings moves
   tuples).
@@ -85,22 +87,33 @@ from oracles.verdict import (
 
 UNCERTAIN = "perhaps "
 """Begins a cause that is a guess: it may be the same bug as another cause, or several bugs."""
-LONGEST = 200
-"""Characters of a cause."""
+LONGEST = 200  # characters of a cause
 CODEGEN = "codegen"
 """As `oracles.builds.build` names it, which loads TVM. A test holds them against each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """What a pass did whose result is wrong: the kinds of bindings and nodes that it removed and added, sorted, with
-    operators abstracted. Empty if the module is the same."""
+    """What a pass did whose result is wrong: the kinds of bindings and nodes that it removed and added, sorted."""
 
     removed: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{', '.join(self.removed) or 'nothing'} -> {', '.join(self.added) or 'nothing'}"
+
+    @property
+    def names_nothing(self) -> bool:
+        """Whether every kind stands in most modules: the same rewrite of any operator looks like this."""
+        kinds = {kind.partition(" with other ")[0] for kind in (*self.removed, *self.added)}
+        return kinds <= _IN_MOST_MODULES
+
+
+_IN_MOST_MODULES = {
+    *("call_tir", "a constant", "a tuple", "an item of a tuple", "a variable", "the result", "the same kinds"),
+    *("a call of a function", "a call of a closure", "a local function", "a Relax function"),
+    "another order of bindings",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +156,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """The identity of a root cause. Two findings are counted as one iff their causes are equal.
+    """The identity of a root cause: two findings are counted as one iff theirs are equal.
 
     where: the place in TVM: the file and function of the check that fails, the function that crashes, or the pass.
     what: the message without names, or the shape of the rewrite. certain: False where it is a guess.
@@ -260,8 +273,7 @@ _PRIMITIVES = "src/s_tir/schedule/concrete_schedule.cc"
 _REFUSAL = re.compile(r"^(?:\w+\.)*ScheduleError: ", re.MULTILINE)
 _REFUSED = "raises what a schedule primitive refuses with, and does not decline"
 _CONSTRUCTOR = re.compile(r"(?:^|::)(\w+)::\1$")
-_BINDERS = ("Let", "Bind", "LetStmt")
-"""One construct as an expression and as a statement."""
+_BINDERS = ("Let", "Bind", "LetStmt")  # one construct as an expression and as a statement
 
 
 def _library(site: Site) -> str:
@@ -305,15 +317,14 @@ _INTRINSIC = re.compile(r"\btirx\.\w+")
 
 
 def _of_any_intrinsic(site: Site, said: str, known: Facts) -> str:
-    """A message of a code generator: which intrinsics it has no code for depends on the dtype."""
+    """A message of a code generator: the dtype decides which intrinsics it has no code for."""
     if not site.file.startswith("src/target/") or not _INTRINSIC.search(said):
         return said
     of = f" of {', '.join(known.floats)}" if known.floats else ""
     return f"{_INTRINSIC.sub('<intrinsic>', said)}{of}"
 
 
-_MARK = "\ue000"
-"""Stands for a printed operator while a message is normalised: no message has it."""
+_MARK = "\ue000"  # stands for a printed operator while a message is normalised: no message has it
 
 
 _PRINTED = re.compile(r"(?<=:)(?:\n {4,}.*)+")
@@ -381,5 +392,7 @@ def _difference(failed: Failed) -> str | None:
 def _of_numbers(kind: str, blamed: str, known: Facts) -> Cause:
     if blamed == CODEGEN:
         return Cause(blamed, f"{kind}: {', '.join(known.stored) or 'a store'}", certain=bool(known.stored))
-    what = known.rewrite or Rewrite()
-    return Cause(blamed, f"{kind}: {what}{_on(known.traits)}", certain=known.rewrite is not None)
+    what, on = known.rewrite, known.traits
+    if what is not None and what.names_nothing:
+        on = (*on, *(known.operators or known.stored), *known.floats)
+    return Cause(blamed, f"{kind}: {what or Rewrite()}{_on(on)}", certain=what is not None)

@@ -15,14 +15,15 @@ from tvm import relax
 
 from corpus.cause import Cause, Facts, Rewrite, cause_of
 from corpus.reduce import Candidate
-from corpus.throw_site import called_operator, sites
+from corpus.throw_site import sites
 from fuzzer.protocol import Plan
+from fuzzer.trial.folded import folded
 from fuzzer.trial.left_for_vm import left_for_vm
 from fuzzer.trial.lowered import narrowed
 from fuzzer.trial.own_faults import OwnFaults
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.rules import Taken, rule_in, rule_that_raises, with_types
-from generators.operators.table import OPERATORS
+from fuzzer.trial.seen_at_once import called_in, held_to, operators_in
 from generators.passes.row import Meaning, PassRow, Phase, Role
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call, the
 from generators.passes.tuning import searched
@@ -38,8 +39,7 @@ from oracles.checks.legalised import LEGALIZE
 from oracles.checks.purity import holds_kills
 from oracles.evidence import AnotherForm, Died, Hung, InKernel, OutOfMemory, ReferenceTrap
 from oracles.forked import Ended, forked
-from oracles.ir.contents import ELEMENTWISE, contents, inferred_kind, odd_floats, operator_kind, traits_of
-from oracles.ir.operators import operator_calls
+from oracles.ir.contents import contents, odd_floats, traits_of
 from oracles.ir.regions import declares_what_it_does
 from oracles.ir.rewrite import rewritten
 from oracles.ir.tir_rewrite import stored_kinds
@@ -119,19 +119,23 @@ class _Look:
         if passed:
             running = "" if self.culprit in self.repertoire.rows and not lowered else self._running()
             if running != self.culprit:
-                return self.of_module(running=running, called=_called(self.failed.detail))
-            return replace(self.of_module(called=_called(self.failed.detail)), rule=self._rule_that_raises())
+                return self.of_module(running=running, called=called_in(self.failed.detail))
+            return replace(self.of_module(called=called_in(self.failed.detail)), rule=self._rule_that_raises())
         if isinstance(self.failed.evidence, Hung | OutOfMemory):
             return self.of_module()
         if self._dies_when_run() and (facts := self._wrong_before()) is not None:
             return facts
         if isinstance(self.failed.evidence, Died) and self.culprit not in self.repertoire.rows:
             return self.of_module(running=self._running_at_death())
+        if (facts := self._wrong_on_the_way()) is not None:
+            return facts
         if self.culprit == CODEGEN:
             return self._of_codegen()
         found = self._culprits_step()
         if found is None or found.step.after is None:
             return self.of_module()
+        if found.step.row.promise.evaluates and (facts := self._wrong_kernel(found)) is not None:
+            return facts
         rule = rule_in(found, self._bench(), self._goes_wrong)
         return self._of_step(found) if rule is None else replace(self._of_step(rule.taken), rule=rule.name)
 
@@ -142,7 +146,7 @@ class _Look:
         return Facts(
             running=running,
             called=called,
-            operators=_operators(module),
+            operators=operators_in(module),
             each=row is not None and bool(row.promise.asks),
             holds=contents(module),
             floats=odd_floats(module),
@@ -175,9 +179,13 @@ class _Look:
             yield taken
             position = taken.step.end
         if position is not None:
-            names = self._lowering_from(position)
-            position = replace(position, module=position.module.clone())
-            yield from with_types(position, walk(position, [default_call(name) for name in names], PASSES, bench))
+            yield from self._lowering(position, bench)
+
+    def _lowering(self, position: Position, bench: Workbench) -> Iterator[Taken]:
+        """The steps of the lowering from there."""
+        calls = [default_call(name) for name in self._lowering_from(position)]
+        position = replace(position, module=position.module.clone())
+        yield from with_types(position, walk(position, calls, PASSES, bench))
 
     def _lowering_from(self, position: Position) -> tuple[str, ...]:
         """The passes of the build, or of the pipeline that is blamed."""
@@ -207,19 +215,24 @@ class _Look:
             return True
         if self.failed.symptom != WRONG_RESULT and not isinstance(self.failed.evidence, ReferenceTrap):
             return not step.input_kept or broken(step.before, step.after) is not None
-        numbers = _held_to(step, bench.meaning.numbers)
+        numbers = held_to(step, bench.meaning.numbers)
         return isinstance(numbers.judge_module(step.after, step.end.calling, step.end.synchronised), Wrong)
+
+    @property
+    def _is_wrong(self) -> bool:
+        return self.failed.symptom == WRONG_RESULT or isinstance(self.failed.evidence, ReferenceTrap | InKernel)
 
     def _of_step(self, taken: Taken) -> Facts:
         step = taken.step
         before, after, named = step.before, step.after, _has_code_for_each(step)
-        change = None
-        wrong = self.failed.symptom == WRONG_RESULT or isinstance(self.failed.evidence, ReferenceTrap | InKernel)
+        change, wrong = None, self._is_wrong
         if wrong or self.oracle == determinism.ORACLE.name:
             change = _rewrite(before, after, named)
+            if wrong and step.row.promise.evaluates:
+                change = folded(before, after, self.case.module) or change
             if named and wrong:
                 bench = self._bench()
-                change = narrowed(step, change, _held_to(step, bench.meaning.numbers), bench)
+                change = narrowed(step, change, held_to(step, bench.meaning.numbers), bench)
         elif self.oracle == idempotence.ORACLE.name:
             again = self._bench().apply(step.call, after)
             change = None if isinstance(again, Raised) else _rewrite(after, again, named)
@@ -230,6 +243,9 @@ class _Look:
             retyped=retyped(taken.types, types_of(after), named),
             retyped_by=LOWERING if named else step.call.name,
             rewrite=change,
+            stored=stored_kinds(before),
+            operators=operators_in(self.case.module),
+            floats=odd_floats(self.case.module),
             traits=traits_of(before) if step.row.role is Role.SCHEDULES else (),
             ends_lives=step.phase not in step.row.place.phases and holds_kills(before),
             changes_input=not step.input_kept,
@@ -288,13 +304,36 @@ class _Look:
     def _wrong_before(self) -> Facts | None:
         """Of such code: the first pass after which the reference finds a wrong result, and what it finds; where it
         finds none, the first that breaks the structure of the module. None where there is neither."""
-        bench, unsure, breaks = self._bench(), False, None
+        bench = self._bench()
+        return self._wrong_in(self._steps(bench), bench)
+
+    def _wrong_kernel(self, taken: Taken) -> Facts | None:
+        """Of a pass that computes values with the code of a build: the first pass of that build after which the
+        reference finds a wrong result, without this one. None where it finds none."""
+        if not self._is_wrong:
+            return None
+        bench = self._bench()
+        start = replace(taken.step.start, module=taken.step.before)
+        facts = self._wrong_in(self._lowering(start, bench), bench)
+        of_kernels = facts is not None and facts.earlier is not None and facts.running in TIR_PIPELINE
+        return facts if of_kernels else None
+
+    def _wrong_on_the_way(self) -> Facts | None:
+        """The same of wrong code, if that is the pass to blame, or none was: the reference may follow the case from its
+        start and not from where a build begins."""
+        of_pass = isinstance(ORACLES.get(self.oracle), StepOracle)
+        facts = self._wrong_before() if self._is_wrong and not of_pass else None
+        right = facts is not None and facts.earlier is not None and self.culprit in (CODEGEN, facts.running)
+        return facts if right else None
+
+    def _wrong_in(self, steps: Iterator[Taken], bench: Workbench) -> Facts | None:
+        unsure, breaks = False, None
         numbers, follows = bench.meaning.numbers, declares_what_it_does(self.case.module)
-        for taken in self._steps(bench):
+        for taken in steps:
             step = taken.step
             if step.after is None or step.end is None or step.row.promise.meaning is Meaning.CHANGED:
                 break
-            numbers = _held_to(step, numbers)
+            numbers = held_to(step, numbers)
             outcome = numbers.judge_module(step.after, step.end.calling, step.end.synchronised) if follows else None
             if isinstance(outcome, Wrong) and not unsure:
                 earlier = Failed(outcome.symptom, outcome.message, evidence=outcome.evidence)
@@ -348,12 +387,6 @@ class _Look:
         return next((name for name in reversed(names) if name in self.repertoire.rows), "")
 
 
-def _held_to(step: Step, numbers: Numbers) -> Numbers:
-    """What the result of a step is held to, where its input is held to `numbers`."""
-    floor = step.row.promise.lowers_to
-    return numbers.coarser(floor) if floor is not None and numbers.starting.floor is None else numbers
-
-
 def _has_code_for_each(step: Step) -> bool:
     """Whether the pass lowers operators, each by code of its own: then it matters which one it is."""
     return step.call.name == LEGALIZE or bool(step.row.promise.lowers)
@@ -362,17 +395,3 @@ def _has_code_for_each(step: Step) -> bool:
 def _rewrite(before: IRModule, after: IRModule, named: bool) -> Rewrite:
     kinds = rewritten(before, after, named)
     return Rewrite(kinds.removed, kinds.added)
-
-
-def _operators(module: IRModule) -> tuple[str, ...]:
-    """The kinds of the operators of the operator table that a module calls; elementwise ones only where there are no
-    others."""
-    names = {str(call.op.name) for call, _ in operator_calls(module)}
-    kinds = {operator_kind(name) for name in names if name in OPERATORS}
-    return tuple(sorted(kinds - {ELEMENTWISE} or kinds))
-
-
-def _called(traceback: str) -> str:
-    """The kind of the operator whose call could not be typed; "" where that is not what failed."""
-    called = called_operator(traceback)
-    return inferred_kind(called) if called.startswith("InferType") else operator_kind(called) if called else ""

@@ -55,7 +55,7 @@ CALL_TIR_ROWS = (
         ("relax.transform.FoldConstant()",),
         "src/relax/transform/fold_constant.cc: evaluates with LLVM at compile time; #20192",
         Place(frozenset({Phase.LEGAL, Phase.ANNOTATED, Phase.HIGH})),
-        promise=Promise(meaning=Meaning.ROUNDED),
+        promise=Promise(meaning=Meaning.ROUNDED, evaluates=True),
         fires=Fires(recipes=("constant_subexpressions", "duplicate_constants"), wants=frozenset({Feature.CONSTANTS})),
     ),
     PassRow(

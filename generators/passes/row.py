@@ -226,6 +226,9 @@ class Promise:
     """Operators that no other pass of an official pipeline lowers. LegalizeOps leaves them."""
     asks: str = ""
     """The attribute of operators that holds what the pass does to each: it has code for every one of them."""
+    evaluates: bool = False
+    """Values of the module are computed with the code that `tvm.tirx.build` makes of it: where a pass of that build is
+    wrong, so is the result."""
     needed_by_vm: bool = False
     """Without this pass of the official pipelines, operators stay that the VM cannot run."""
     follows_annotations: bool = False

@@ -5,7 +5,8 @@ and the results are held against each other: within the sum of both bounds where
 gives none, shapes and dtypes count, and values only in a module without any float: an integer may follow from a float
 (argmax, a cast), and which rounding the fused kernel does is promised by no pass. The culprit is the pipeline that the
 reference contradicts, or that does not end; both if it is unknown which of them is wrong. Of a pipeline that the
-reference contradicts, the first wrong pass is named where the reference can follow it.
+reference contradicts, the first wrong pass is named where the reference can follow it; if it contradicts both, that of
+the first.
 """
 
 from __future__ import annotations
@@ -103,8 +104,9 @@ def judge(trace: Trace, bench: Bench) -> Verdict:
     if isinstance(first, Stopped) or isinstance(second, Stopped):
         return _stopped(first, second)
     verdict = compared(as_built(numbers), first, second)
-    if isinstance(verdict, Failed) and verdict.culprit in ROWS:
-        names = (*PIPELINES[ROWS[verdict.culprit]], *TIR_PIPELINE)
+    if isinstance(verdict, Failed) and verdict.culprit and not isinstance(numbers.expected, NoMeaning):
+        wrong = DEFAULT_BUILD if verdict.culprit == BOTH else verdict.culprit
+        names = (*PIPELINES[ROWS[wrong]], *TIR_PIPELINE)
         found = first_wrong(names, Position.at(numbers.starting.module), as_built(numbers), bench)
         return verdict if found in (None, CODEGEN) else replace(verdict, culprit=found)
     return verdict

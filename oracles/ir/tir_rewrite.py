@@ -203,6 +203,8 @@ def _detail(one: Stmt, other: Stmt) -> str:
         telling = ", ".join(sorted(kinds - _COMMON))
         return f"{telling or word} in another order"
     left, right = _atoms(mine), _atoms(theirs)
+    if left == right and _types(mine) != _types(theirs):
+        return f"{word} with another type"
     if Counter(left) == Counter(right):
         return f"{word} with operands in another order"
     constant = any(a != b and not a[0] for a, b in zip(left, right, strict=True))
@@ -216,6 +218,10 @@ def _atoms(nodes: Iterable[Node]) -> list[tuple[bool, str]]:
         for node in nodes
         if isinstance(node, (VAR, tirx.IntImm, tirx.FloatImm))
     ]
+
+
+def _types(nodes: Iterable[Node]) -> list[str]:
+    return [str(T.type_of(node)) for node in nodes if isinstance(node, tvm.ir.Expr)]
 
 
 def _loops(old: Iterable[Stmt], new: Iterable[Stmt]) -> str:

@@ -29,6 +29,21 @@ def test_a_wrong_result_is_pass_difference_and_rewrite() -> None:
     assert str(cause_of("numeric", value, "A")).startswith(UNCERTAIN)
 
 
+def test_a_rewrite_that_names_no_operator_is_told_by_what_it_is_made_of() -> None:
+    """Else one wrong fusion would hide all others."""
+    value = Failed(WRONG_RESULT, "value: x")
+    fused = Facts(rewrite=Rewrite(("a call of a function",), ("call_tir", "the result with other operands")))
+    kinds = (
+        replace(fused, operators=("matmul",)),
+        replace(fused, operators=("take",)),
+        replace(fused, operators=("take",), floats=("bfloat16",)),
+        replace(fused, stored=("tirx.exp",)),
+    )
+    assert len({str(cause_of("numeric", value, "FuseTIR", facts)) for facts in kinds}) == 4
+    named = [replace(facts, rewrite=Rewrite(("call_tir",), ("reshape",))) for facts in kinds]
+    assert len({str(cause_of("numeric", value, "RewriteDataflowReshape", facts)) for facts in named}) == 1
+
+
 def test_a_trap_that_follows_values_is_a_wrong_value_and_a_race_is_not() -> None:
     value = Failed(WRONG_RESULT, "value: x")
     follows = [Failed("x", "x", evidence=ReferenceTrap(kind)) for kind in ("uninitialised", "out-of-bounds")]

@@ -15,6 +15,7 @@ import tvm
 from tvm import relax
 
 from generators.case import EntryCall
+from generators.passes.table import PIPELINES, TIR_PIPELINE
 from generators.source import SeededSource
 from oracles.checks import pipelines
 from oracles.checks.pipelines import BOTH, DEFAULT_BUILD, TARGET_DEFAULT, compared
@@ -63,6 +64,18 @@ def swapped(module: Any) -> Any:
             return relax.op.subtract(*reversed(call.args)) if call.op.name == "relax.subtract" else call
 
     return tvm.IRModule({name: Swap(module).visit_expr(f) for name, f in module.functions.items()})
+
+
+def added(module: Any) -> Any:
+    """Adds in place of subtracting."""
+
+    @relax.expr_functor.mutator
+    class Add(relax.PyExprMutator):
+        def visit_call_(self, call: Any) -> Any:
+            call = super().visit_call_(call)
+            return relax.op.add(*call.args) if call.op.name == "relax.subtract" else call
+
+    return tvm.IRModule({name: Add(module).visit_expr(f) for name, f in module.functions.items()})
 
 
 def refuses(_module: Any) -> Any:
@@ -174,6 +187,22 @@ def test_two_wrong_results_that_differ_have_both_to_their_name() -> None:
     verdict = compared(numbers, (one,), (other,))
     assert isinstance(verdict, Failed)
     assert verdict.culprit == BOTH
+
+
+def test_of_two_that_the_reference_contradicts_the_first_wrong_pass_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def first_wrong(names: tuple[str, ...], *rest: Any) -> str:
+        asked.append(tuple(names))
+        return "FuseTIR"
+
+    monkeypatch.setattr(pipelines, "first_wrong", first_wrong)
+    plant(monkeypatch, "get_pipeline", swapped)
+    plant(monkeypatch, "get_default_pipeline", added)
+    verdict = judged()
+    assert isinstance(verdict, Failed)
+    assert verdict.culprit == "FuseTIR"
+    assert asked == [(*PIPELINES[pipelines.ROWS[DEFAULT_BUILD]], *TIR_PIPELINE)]
 
 
 @pytest.mark.parametrize(("script", "differs"), [(COUNTS, True), (COUNTS.replace("int64", "float32"), False)])

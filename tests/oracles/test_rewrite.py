@@ -100,6 +100,14 @@ def test_an_order_of_operands_is_told_from_another_constant() -> None:
     assert rewritten(before, swapped) != Kinds()
 
 
+def test_another_type_is_no_order_of_operands() -> None:
+    of = {
+        dtype: tir(f'T.evaluate(T.call_packed("f", T.tvm_stack_make_array(A.data, 0, 0, 1, T.{dtype}(0), 0)))')
+        for dtype in ("bfloat16", "float32")
+    }
+    assert rewritten(of["bfloat16"], of["float32"]) == Kinds((), ("Evaluate with another type",))
+
+
 def test_common_nodes_do_not_count_beside_others() -> None:
     few = tir("A[i] = T.exp(A[i])"), tir("A[i] = A[i]")
     many = tir("A[i] = T.exp(A[i])"), tir("A[i] = A[i + n * 2 - 1]")

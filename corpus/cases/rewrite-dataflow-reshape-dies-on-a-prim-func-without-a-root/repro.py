@@ -30,7 +30,7 @@ def show():
     status[0] = 1  # From here on, an exception is the bug.
     for pipeline in ("default_build", relax.get_default_pipeline(TARGET)):
         executable = tvm.compile(mod, TARGET, relax_pipeline=pipeline)
-        machine = relax.VirtualMachine(executable, tvm.cpu())
+        relax.VirtualMachine(executable, tvm.cpu())
         
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")

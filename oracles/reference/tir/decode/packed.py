@@ -112,10 +112,19 @@ def _call(state: DecodeState, call: tvm_api.Expr) -> Stmt:
         if type(arg).__name__ == "StringImm":
             args.append(str(arg.value))
         elif type(arg).__name__ == "Call" and op_name(arg) == _MAKE_ARRAY:
-            args.append(_array(state, pointer(state, arg.args[0]), _shape_made(state, arg.args[1]), before))
+            args.append(_array(state, _described(state, arg), _shape_made(state, arg.args[1]), before))
         else:
             args.append(expression(state, arg))
     return _after(before, PackedCall(name, tuple(args)))
+
+
+def _described(state: DecodeState, call: tvm_api.Expr) -> Pointer:
+    """The data of `tvm_stack_make_array(data, shape, strides, rank, value, offset)`. The dtype of `value`, whatever it
+    is, becomes that of the array. Traps where the data has another."""
+    data, said = pointer(state, call.args[0]), dtype_of(call.args[4].ty, state.lane)
+    if isinstance(data, BufferAddress) and data.buffer.dtype is not said:
+        raise Trap("type", f"{state.name}: an array of {data.buffer.name} is said to be of {said}")
+    return data
 
 
 def _shape_made(state: DecodeState, call: tvm_api.Expr) -> tuple[int, ...]:

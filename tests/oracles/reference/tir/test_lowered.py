@@ -119,6 +119,19 @@ def sorted_rows(A: T.Buffer((2, 3), "float32"), B: T.Buffer((2, 3), "int32")):
     )
 
 
+@T.prim_func(s_tir=True)
+def sorted_halves(A: T.Buffer((4,), "bfloat16"), B: T.Buffer((4,), "int32")):
+    T.evaluate(
+        T.call_packed(
+            "tvm.contrib.sort.argsort",
+            T.tvm_stack_make_array(A.data, T.tvm_stack_make_shape(4), 0, 1, T.bfloat16(0), 0),
+            T.tvm_stack_make_array(B.data, T.tvm_stack_make_shape(4), 0, 1, T.int32(0), 0),
+            0,
+            T.bool(True),
+        )
+    )
+
+
 def grid(*shape: int) -> Array:
     return (np.arange(np.prod(shape)).reshape(shape) * 7 % 11 - 5).astype(np.float32)
 
@@ -168,6 +181,18 @@ def test_every_step_of_the_pipeline_gives_the_same(program: str) -> None:
         module = lowered
         assert result(module, args).tolist() == expected.tolist(), name
     assert changes >= 5
+
+
+def test_an_array_that_is_said_to_be_of_another_type_traps_where_that_is_said() -> None:
+    """BF16ComputeLegalize makes a float32 of the bfloat16 that says what the array is of, and leaves the array."""
+    module, args = tvm.IRModule({"sorted_halves": sorted_halves}), [_BF, np.zeros(4, np.int32)]
+    names = TIR_PIPELINE[: TIR_PIPELINE.index("tirx.BF16ComputeLegalize") + 1]
+    for name in names[:-1]:
+        module = applied(name, module)
+        assert result(module, args).tolist() == [1, 3, 0, 2], name
+    with pytest.raises(Trap) as caught:
+        result(applied(names[-1], module), args)
+    assert caught.value.kind == "type"
 
 
 def packed(program: str) -> Any:

@@ -1,0 +1,45 @@
+"""[TIRx] BF16ComputeLegalize gives wrong numbers for argsort
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import mmap, os, signal, sys
+status = [2]
+sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.runtime import tensor
+from tvm.script import ir as I, relax as R
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+TARGET = tvm.target.Target("llvm")
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4,), dtype="bfloat16")) -> R.Tensor((4,), dtype="int32"):
+        y: R.Tensor((4,), dtype="int32") = R.argsort(x, axis=-1, descending=False, dtype="int32")
+        return y
+
+def show():
+    mod = Module
+    status[0] = 1  # From here on, an exception is the bug.
+    for pipeline in ("default_build", relax.get_default_pipeline(TARGET)):
+        executable = tvm.compile(mod, TARGET, relax_pipeline=pipeline)
+        vm = relax.VirtualMachine(executable, tvm.cpu())
+        got = vm["main"](tensor(np.array([1.0, 2.0, 3.0, 1.0], "float32").astype("bfloat16"))).numpy()
+        want = np.array([0, 3, 1, 2], "int32")
+        kinds = [f"{a.dtype}{a.shape}" for a in (got, want)]
+        assert kinds[0] == kinds[1], f"the output is {kinds[0]} instead of {kinds[1]}"
+        wrong = got != want
+        assert not wrong.any(), f"the output is {got[wrong][0]} instead of {want[wrong][0]}"
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
+sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
+leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
+signal.alarm(120)
+show()
+leave(print("the bug is gone", flush=True) or 0)

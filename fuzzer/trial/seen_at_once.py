@@ -1,0 +1,31 @@
+"""Facts of a failure for which no pass is applied again: operators by their kinds, and what numbers are held to."""
+
+from __future__ import annotations
+
+from corpus.throw_site import called_operator
+from generators.operators.table import OPERATORS
+from generators.tvm_api import IRModule
+from oracles.ir.contents import ELEMENTWISE, inferred_kind, operator_kind
+from oracles.ir.operators import operator_calls
+from oracles.reference.numbers import Numbers
+from oracles.trace import Step
+
+
+def held_to(step: Step, numbers: Numbers) -> Numbers:
+    """What the result of a step is held to, where its input is held to `numbers`."""
+    floor = step.row.promise.lowers_to
+    return numbers.coarser(floor) if floor is not None and numbers.starting.floor is None else numbers
+
+
+def operators_in(module: IRModule) -> tuple[str, ...]:
+    """The kinds of the operators of the operator table that a module calls; elementwise ones only where there are no
+    others."""
+    names = {str(call.op.name) for call, _ in operator_calls(module)}
+    kinds = {operator_kind(name) for name in names if name in OPERATORS}
+    return tuple(sorted(kinds - {ELEMENTWISE} or kinds))
+
+
+def called_in(traceback: str) -> str:
+    """The kind of the operator whose call could not be typed; "" where that is not what failed."""
+    called = called_operator(traceback)
+    return inferred_kind(called) if called.startswith("InferType") else operator_kind(called) if called else ""
