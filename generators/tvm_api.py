@@ -115,8 +115,8 @@ def fill_constant(expr: Expr, array: Array) -> None:
     expr.value.copyfrom(np.ascontiguousarray(array).reshape(array.shape))
 
 
-def type_of(expr: Expr) -> Type:
-    """The type annotation of an expression (`struct_info` before 0.27)."""
+def type_of(expr: Expr | Binding) -> Type:
+    """The type annotation of an expression, or of a match_cast (`struct_info` before 0.27)."""
     return expr.ty
 
 

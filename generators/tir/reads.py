@@ -13,7 +13,7 @@ from generators.tir.expressions import Operands, draw_value
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit, load
 from generators.tir.swarm import Unusual
 from generators.tir.terms import BY_NAME, Term, apply, chosen, constant
-from generators.tvm_api import Expr, Stmt
+from generators.tvm_api import Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def index_within(draft: FunctionDraft, dim: Extent, term: Term, *, clamp: bool) 
     return wrapped.expr
 
 
-def _guarded(draft: FunctionDraft, dim: Extent, at: Sequence[Point], guards: list[Expr]) -> Stmt:
+def _guarded(draft: FunctionDraft, dim: Extent, at: Sequence[Point], guards: list[Expr]) -> Expr:
     """A neighbour, under a test that there is one."""
     point = draft.source.pick(at)
     offset = draft.source.pick((-1, 1, 2, -2, 0))

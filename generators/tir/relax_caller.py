@@ -181,8 +181,8 @@ def _type(parameter: PrimParameter, symbols: dict[str, Var]) -> Type:
 
 def _dim(text: str, symbols: dict[str, Var]) -> Expr:
     """The extent that a text means: numbers and symbols added up."""
-    total: Expr = None
-    for part in text.split(" + "):
-        value = tirx.IntImm("int64", int(part)) if part.isdigit() else symbols[part]
-        total = value if total is None else total + value
+    parts = [tirx.IntImm("int64", int(part)) if part.isdigit() else symbols[part] for part in text.split(" + ")]
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
     return total

@@ -14,8 +14,10 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import TypeAlias
 
+Definable: TypeAlias = FunctionType | type
+"""What has a text of its own."""
 _INSTALLED = ("site-packages", "dist-packages")
 
 
@@ -26,20 +28,20 @@ class Unsayable(Exception):
 class Definitions:
     """Source lines in the order in which they must run. say: the expression for any other value."""
 
-    def __init__(self, say: Callable[[Any, Definitions], str]) -> None:
+    def __init__(self, say: Callable[[object, Definitions], str]) -> None:
         self.lines: list[str] = []
         self.left_out: list[str] = []
         self._say = say
-        self._bound: dict[str, Any] = {}
+        self._bound: dict[str, object] = {}
 
     @property
     def text(self) -> str:
         return "\n".join(self.lines)
 
-    def name_of(self, made: Any) -> str:
+    def name_of(self, made: Definable) -> str:
         """The name under which a function or a class of the user's own is defined by now. Raises Unsayable."""
         name = made.__name__
-        if name == "<lambda>":
+        if isinstance(made, FunctionType) and name == "<lambda>":
             return self._bind_new("function", made, lambda place: f"{place} = {self._lambda(made)}")
         if name in self._bound:
             if self._bound[name] is not made:
@@ -55,7 +57,7 @@ class Definitions:
         """A name for a long expression, which would not be read inside of another."""
         return self._bind_new("value", expression, lambda place: f"{place} = {expression}")
 
-    def _bind_new(self, stem: str, value: Any, line: Callable[[str], str]) -> str:
+    def _bind_new(self, stem: str, value: object, line: Callable[[str], str]) -> str:
         place = next(f"_{stem}_{number}" for number in range(1, 1 << 20) if f"_{stem}_{number}" not in self._bound)
         self._bound[place] = value
         self.lines.append(line(place))
@@ -69,7 +71,7 @@ class Definitions:
         self._bind_names(found[0], _surroundings(made))
         return f"({ast.unparse(found[0])})"
 
-    def _bind_names(self, tree: ast.AST, around: Mapping[str, Any]) -> None:
+    def _bind_names(self, tree: ast.AST, around: Mapping[str, object]) -> None:
         """Defines what a text names and does not bind itself. What cannot be said is left out: it may not be needed."""
         for name in sorted(_free_names(tree)):
             if name in around and name not in self._bound:
@@ -78,7 +80,7 @@ class Definitions:
                 except Unsayable as error:
                     self.left_out.append(f"{name}: {error}")
 
-    def _bind(self, name: str, value: Any) -> None:
+    def _bind(self, name: str, value: object) -> None:
         if isinstance(value, ModuleType):
             self._bound[name] = value
             self.lines.append(import_line(value, name))
@@ -111,7 +113,7 @@ def import_line(module: ModuleType, name: str) -> str:
     return f"import {module.__name__} as {name}"
 
 
-def is_installed(made: Any) -> bool:
+def is_installed(made: Definable) -> bool:
     """Whether a function or class can be imported wherever TVM can."""
     module = sys.modules.get(getattr(made, "__module__", None) or "")
     if module is None or not _is_installed_module(module):
@@ -123,9 +125,10 @@ def is_installed(made: Any) -> bool:
     return True
 
 
-def path_of(made: Any) -> str:
+def path_of(made: Definable) -> str:
     """The dotted name of what an installed module holds. Raises Unsayable."""
-    place, path = sys.modules.get(made.__module__), f"{made.__module__}.{made.__qualname__}"
+    place: object = sys.modules.get(made.__module__)
+    path = f"{made.__module__}.{made.__qualname__}"
     for word in made.__qualname__.split("."):
         place = getattr(place, word, None)
     wrapped = getattr(place, "__wrapped__", None)
@@ -134,7 +137,7 @@ def path_of(made: Any) -> str:
     return path
 
 
-def _same_class(one: Any, other: Any) -> bool:
+def _same_class(one: object, other: object) -> bool:
     return isinstance(one, type) and isinstance(other, type) and one.__name__ == other.__name__
 
 
@@ -146,7 +149,7 @@ def _is_installed_module(module: ModuleType) -> bool:
     return file is not None and any(part in _INSTALLED for part in os.path.normpath(file).split(os.sep))
 
 
-def _surroundings(made: Any) -> dict[str, Any]:
+def _surroundings(made: Definable) -> dict[str, object]:
     """The values that the names in a function or class stand for, built-in ones apart."""
     if isinstance(made, FunctionType):
         found = dict(made.__globals__)
@@ -163,7 +166,7 @@ def _surroundings(made: Any) -> dict[str, Any]:
     return {name: value for name, value in found.items() if not name.startswith("__")}
 
 
-def _source_of(made: Any, whole: bool = True) -> tuple[str, ast.AST]:
+def _source_of(made: Definable, whole: bool = True) -> tuple[str, ast.AST]:
     """The text of a function without its decorators, or of a class, and its tree. Raises Unsayable.
 
     whole: False for the lines around a lambda, which may be a part of a statement.

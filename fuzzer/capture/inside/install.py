@@ -10,12 +10,18 @@ import inspect
 import sys
 from collections.abc import Callable
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
+if TYPE_CHECKING:
+    from tvm.ir.transform import Pass
+    from typing_extensions import ParamSpec
+
+    P = ParamSpec("P")
+R = TypeVar("R")
 _DECORATORS = ("module_pass", "function_pass", "dataflowblock_pass", "prim_func_pass")
 _PIPELINES = ("get_pipeline", "get_default_pipeline")
 _IR = "tvm.ir.transform"
-_NOTED: list[tuple[Any, Any, tuple[Any, ...], dict[str, Any]]] = []
+_NOTED: list[tuple[Pass, object, tuple[object, ...], dict[str, object]]] = []
 """Passes that were made before TVM was there as a whole."""
 
 
@@ -47,7 +53,7 @@ def _begin() -> None:
     seen.begin()
 
 
-def _note(made: Any, constructor: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+def _note(made: Pass, constructor: object, arguments: tuple[object, ...], keywords: dict[str, object]) -> None:
     seen = sys.modules.get("passfuzz_capture_seen")
     if seen is None:
         _NOTED.append((made, constructor, arguments, keywords))
@@ -55,12 +61,12 @@ def _note(made: Any, constructor: Any, arguments: tuple[Any, ...], keywords: dic
         seen.note(made, constructor, arguments, keywords)
 
 
-def _constructor(function: Callable[..., Any]) -> Callable[..., Any]:
+def _constructor(function: Callable[P, R]) -> Callable[P, R]:
     """A function that makes a pass."""
     path = f"{function.__module__}.{function.__name__}"
 
     @functools.wraps(function)
-    def construct(*arguments: Any, **keywords: Any) -> Any:
+    def construct(*arguments: P.args, **keywords: P.kwargs) -> R:
         made = function(*arguments, **keywords)
         _note(made, path, arguments, keywords)
         return made
@@ -68,11 +74,11 @@ def _constructor(function: Callable[..., Any]) -> Callable[..., Any]:
     return construct
 
 
-def _decorator(function: Callable[..., Any]) -> Callable[..., Any]:
+def _decorator(function: Callable[P, object]) -> Callable[P, object]:
     """A function that makes a pass of a function or of a class, at once or as a decorator."""
     path, signature = f"{function.__module__}.{function.__name__}", inspect.signature(function)
 
-    def seen_made(made: Any, given: Any, options: dict[str, Any]) -> Any:
+    def seen_made(made: object, given: FunctionType | type, options: dict[str, object]) -> object:
         if inspect.isclass(made):
             _watch_class(made, given if made.__module__.partition(".")[0] != "tvm" else None)
         else:
@@ -80,7 +86,7 @@ def _decorator(function: Callable[..., Any]) -> Callable[..., Any]:
         return made
 
     @functools.wraps(function)
-    def decorate(*arguments: Any, **keywords: Any) -> Any:
+    def decorate(*arguments: P.args, **keywords: P.kwargs) -> object:
         made = function(*arguments, **keywords)
         try:
             options = signature.bind(*arguments, **keywords).arguments
@@ -89,8 +95,10 @@ def _decorator(function: Callable[..., Any]) -> Callable[..., Any]:
         given = options.pop("pass_func", None)
         if given is not None:
             return seen_made(made, given, options)
+        if not callable(made):
+            return made
 
-        def finish(later: Any) -> Any:
+        def finish(later: FunctionType | type) -> object:
             return seen_made(made(later), later, options)
 
         return functools.wraps(made)(finish)
@@ -98,13 +106,13 @@ def _decorator(function: Callable[..., Any]) -> Callable[..., Any]:
     return decorate
 
 
-def _watch_class(made: Any, constructor: Any) -> None:
+def _watch_class(made: type[Pass], constructor: object) -> None:
     """Notes each instance of a class of passes. constructor: None for the class's own dotted name."""
     original = made.__init__
     head = f"{made.__module__}.{made.__name__}" if constructor is None else constructor
 
     @functools.wraps(original)
-    def construct(self: Any, *arguments: Any, **keywords: Any) -> None:
+    def construct(self: Pass, *arguments: object, **keywords: object) -> None:
         original(self, *arguments, **keywords)
         _note(self, head, arguments, keywords)
 

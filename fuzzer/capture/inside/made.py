@@ -7,12 +7,17 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from tvm.ir.transform import Pass, PassInfo
 
 MOST = 4096
 """Passes that are remembered."""
-Say: TypeAlias = Callable[[Any], str]
+Say: TypeAlias = Callable[[object], str]
+Text: TypeAlias = tuple[str, str, list[str]]
+"""An expression, what it needs besides, and what of it could not be said."""
 
 
 @dataclass(slots=True)
@@ -22,11 +27,11 @@ class Made:
     cached: what `fuzzer.capture.inside.seen` has made of it.
     """
 
-    info: Any
-    constructor: Any
-    arguments: Sequence[Any]
-    keywords: Mapping[str, Any]
-    cached: Any = field(default=None)
+    info: PassInfo
+    constructor: object
+    arguments: Sequence[object]
+    keywords: Mapping[str, object]
+    cached: Text | None = None
 
     def said(self, say: Say) -> str:
         """The expression that makes the pass again. `say` gives it for a value, or raises."""
@@ -34,7 +39,7 @@ class Made:
         return f"{head}({given_text(self.arguments, self.keywords, say)})"
 
 
-def given_text(arguments: Sequence[Any], keywords: Mapping[str, Any], say: Say) -> str:
+def given_text(arguments: Sequence[object], keywords: Mapping[str, object], say: Say) -> str:
     """The text between the brackets of a call."""
     return ", ".join([*map(say, arguments), *(f"{name}={say(value)}" for name, value in keywords.items())])
 
@@ -42,7 +47,7 @@ def given_text(arguments: Sequence[Any], keywords: Mapping[str, Any], say: Say) 
 _MADE: OrderedDict[int, Made] = OrderedDict()
 
 
-def note(transform: Any, constructor: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+def note(transform: Pass, constructor: object, arguments: Sequence[object], keywords: Mapping[str, object]) -> None:
     """Remembers how a pass was made; of several calls inside of each other the last, which is the outermost."""
     info = transform.info
     _MADE.pop(hash(info), None)
@@ -51,7 +56,7 @@ def note(transform: Any, constructor: Any, arguments: Sequence[Any], keywords: M
         _MADE.popitem(last=False)
 
 
-def made_by(info: Any) -> Made | None:
+def made_by(info: PassInfo) -> Made | None:
     """How the pass with this PassInfo was made; None where that was not seen."""
     found = _MADE.get(hash(info))
     return found if found is not None and found.info.same_as(info) else None

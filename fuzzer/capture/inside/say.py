@@ -11,28 +11,32 @@ import math
 from collections.abc import Mapping
 from enum import Enum
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import tvm
 import tvm_ffi
 
 from fuzzer.capture.inside import made
-from fuzzer.capture.inside.definitions import Definitions, Unsayable, is_installed, path_of
+from fuzzer.capture.inside.definitions import Definable, Definitions, Unsayable, is_installed, path_of
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Container: TypeAlias = "tuple[object, ...] | list[object] | set[object] | frozenset[object] | dict[object, object]"
 _LONG = 2000
 """Characters from which on an expression is given a name of its own."""
 _ELEMENTS = 64
 """Arrays of more elements are kept as base64."""
 
 
-def said(value: Any, definitions: Definitions) -> str:
+def said(value: object, definitions: Definitions) -> str:
     """The expression. Raises Unsayable."""
     text = _said(value, definitions)
     return definitions.value(text) if len(text) > _LONG else text
 
 
-def _said(value: Any, definitions: Definitions) -> str:
+def _said(value: object, definitions: Definitions) -> str:
     match value:
         case None | bool() | int() | str() | bytes():
             return repr(_plain(value))
@@ -56,13 +60,24 @@ def _said(value: Any, definitions: Definitions) -> str:
             return _object(value, definitions)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Texts and numbers of TVM's classes as Python's own."""
-    kind = next((kind for kind in (bool, int, float, str, bytes) if isinstance(value, kind)), None)
-    return value if kind is None else kind(value)
+    match value:
+        case bool():
+            return bool(value)
+        case int():
+            return int(value)
+        case float():
+            return float(value)
+        case str():
+            return str(value)
+        case bytes():
+            return bytes(value)
+        case _:
+            return value
 
 
-def _container(value: Any, definitions: Definitions) -> str:
+def _container(value: Container, definitions: Definitions) -> str:
     if isinstance(value, dict):
         pairs = (f"{said(key, definitions)}: {said(one, definitions)}" for key, one in value.items())
         return "{" + ", ".join(pairs) + "}"
@@ -74,7 +89,7 @@ def _container(value: Any, definitions: Definitions) -> str:
     return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
 
-def _array(array: Any) -> str:
+def _array(array: NDArray[np.generic]) -> str:
     if array.dtype == object:
         raise Unsayable("an array of objects")
     if array.size <= _ELEMENTS and array.dtype.kind in "biuf" and np.isfinite(array).all():
@@ -87,7 +102,7 @@ def _array(array: Any) -> str:
     return f"np.frombuffer(__import__('base64').b64decode('{data}'), {dtype}).reshape({array.shape!r})"
 
 
-def _class_path(value: Any, definitions: Definitions) -> str:
+def _class_path(value: Definable, definitions: Definitions) -> str:
     if not is_installed(value):
         return definitions.name_of(value)
     path = path_of(value)
@@ -99,7 +114,7 @@ def _class_path(value: Any, definitions: Definitions) -> str:
     )
 
 
-def _object(value: Any, definitions: Definitions) -> str:
+def _object(value: object, definitions: Definitions) -> str:
     """An object of TVM, or an instance of any other class by its attributes."""
     if isinstance(value, tvm.ir.transform.Pass):
         known = made.made_by(value.info)
@@ -123,7 +138,7 @@ def _object(value: Any, definitions: Definitions) -> str:
     return _instance(value, definitions)
 
 
-def _target(value: Any) -> Any:
+def _target(value: tvm.target.Target) -> object:
     """What constructs the target again; the text of it where this TVM has no better."""
     export = getattr(value, "export", None)
     try:
@@ -132,7 +147,7 @@ def _target(value: Any) -> Any:
         return str(value)
 
 
-def _literal(value: Any) -> Any:
+def _literal(value: object) -> object:
     """Maps and arrays of TVM as Python's own."""
     if isinstance(value, (tvm_ffi.Map, Mapping)):
         return {str(key): _literal(one) for key, one in value.items()}
@@ -141,14 +156,14 @@ def _literal(value: Any) -> Any:
     return _plain(value)
 
 
-def _of_json(value: Any) -> str:
+def _of_json(value: object) -> str:
     try:
         return f"tvm.ir.load_json({tvm.ir.save_json(value)!r})"
     except Exception as error:
         raise Unsayable(f"a {type(value).__name__}, which TVM does not write") from error
 
 
-def _instance(value: Any, definitions: Definitions) -> str:
+def _instance(value: object, definitions: Definitions) -> str:
     attributes = getattr(value, "__dict__", None)
     if attributes is None or type(value).__module__.partition(".")[0] == "tvm_ffi":
         raise Unsayable(f"a {type(value).__name__}")

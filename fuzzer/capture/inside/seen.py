@@ -13,8 +13,9 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING
 
 import tvm
 
@@ -22,6 +23,13 @@ from fuzzer.capture.inside import made
 from fuzzer.capture.inside.definitions import Definitions, Unsayable
 from fuzzer.capture.inside.say import said
 from fuzzer.capture.inside.spool import Level, Spool
+
+if TYPE_CHECKING:
+    from tvm.ir.instrument import PassInstrument
+    from tvm.ir.transform import Pass, PassContext, PassInfo
+    from typing_extensions import ParamSpec
+
+    P = ParamSpec("P")
 
 note = made.note
 _HERE = os.path.dirname(__file__)
@@ -40,7 +48,7 @@ class Where(threading.local):
 
 
 WHERE = Where()
-_CONFIGURATIONS: dict[int, dict[str, Any]] = {}
+_CONFIGURATIONS: dict[int, dict[str, object]] = {}
 _COUNT: dict[str, itertools.count[int]] = {}
 _ORIGINAL = tvm.ir.transform.Pass.__call__
 
@@ -48,14 +56,14 @@ _ORIGINAL = tvm.ir.transform.Pass.__call__
 class _First:
     """Hears that a pass has ended before any instrument of the command, which may raise."""
 
-    def run_after_pass(self, module: Any, info: Any) -> None:
+    def run_after_pass(self, module: tvm.IRModule, info: PassInfo) -> None:
         _quietly(_after, info)
 
 
 class _Last:
     """Hears of a pass once no instrument of the command keeps it from running."""
 
-    def run_before_pass(self, module: Any, info: Any) -> None:
+    def run_before_pass(self, module: tvm.IRModule, info: PassInfo) -> None:
         _quietly(_before, module, info)
 
 
@@ -70,7 +78,7 @@ def begin() -> None:
     Spool.here().begin()
 
     @functools.wraps(hook)
-    def last_words(kind: Any, value: Any, trace: Any) -> Any:
+    def last_words(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> object:
         ended_by(value)
         return hook(kind, value, trace)
 
@@ -103,13 +111,13 @@ def _without_ours(trace: TracebackType | None) -> None:
         trace = following
 
 
-def _quietly(action: Any, *given: Any) -> None:
+def _quietly(action: Callable[P, object], *given: P.args, **named: P.kwargs) -> None:
     """What goes wrong here is noted for passfuzz, and is nothing to the command."""
     if WHERE.busy:  # what is done for a pass applies one itself
         return
     WHERE.busy = True
     try:
-        action(*given)
+        action(*given, **named)
     except Exception as error:  # noqa: BLE001 - the command must go on as it would
         Spool.here().fault(f"{type(error).__name__}: {error}")
     finally:
@@ -119,7 +127,7 @@ def _quietly(action: Any, *given: Any) -> None:
 # --- calls ------------------------------------------------------------------------------------------------
 
 
-def _call(transform: Any, mod: Any) -> Any:
+def _call(transform: Pass, mod: tvm.IRModule) -> object:
     """In the place of `Pass.__call__`."""
     stack, depth = WHERE.stack, len(WHERE.stack)
     failures = Spool.here().failures
@@ -134,7 +142,7 @@ def _call(transform: Any, mod: Any) -> Any:
             _quietly(_cut, depth)
 
 
-def _be_heard(transform: Any, mod: Any) -> None:
+def _be_heard(transform: Pass, mod: tvm.IRModule) -> None:
     """The context of this call has the instruments, or the call is noted without them."""
     context = tvm.ir.transform.PassContext.current()
     instruments = list(context.instruments or ())
@@ -166,7 +174,7 @@ def _cut(depth: int) -> None:
 # --- instruments ------------------------------------------------------------------------------------------
 
 
-def _before(module: Any, info: Any) -> None:
+def _before(module: tvm.IRModule, info: PassInfo) -> None:
     name = str(info.name)
     number = next(_COUNT.setdefault(name, itertools.count(1)))
     stack, spool = WHERE.stack, Spool.here()
@@ -203,14 +211,14 @@ def _before(module: Any, info: Any) -> None:
     spool.keep(stack)
 
 
-def _after(info: Any) -> None:
+def _after(info: PassInfo) -> None:
     stack, name = WHERE.stack, str(info.name)
     while stack and stack.pop().name != name:
         continue
     Spool.here().running(len(stack))
 
 
-def _constructor(info: Any) -> tuple[str, str, list[str]]:
+def _constructor(info: PassInfo) -> made.Text:
     """The expression, what it needs besides, and what of it could not be said; ("", "", [why]) where it cannot be."""
     known = made.made_by(info)
     if known is None:
@@ -222,11 +230,10 @@ def _constructor(info: Any) -> tuple[str, str, list[str]]:
             known.cached = text, definitions.text, definitions.left_out
         except (Unsayable, RecursionError) as error:
             known.cached = "", "", [f"{info.name} is made with {error}"]
-    cached: tuple[str, str, list[str]] = known.cached
-    return cached
+    return known.cached
 
 
-def _configuration(context: Any) -> tuple[str, list[str]]:
+def _configuration(context: PassContext) -> tuple[str, list[str]]:
     """The options of a context as a dict in Python text, and which are left out, as they are no literals."""
     given = _CONFIGURATIONS.get(hash(context), {})
     names = {str(name) for name in (context.config or {})}
@@ -236,7 +243,7 @@ def _configuration(context: Any) -> tuple[str, list[str]]:
     return repr(literals) if literals else "", [f"option {name}" for name in given if name not in literals]
 
 
-def _is_literal(value: Any) -> bool:
+def _is_literal(value: object) -> bool:
     match value:
         case dict():
             return all(isinstance(key, str) and _is_literal(one) for key, one in value.items())
@@ -252,12 +259,12 @@ def _watch_contexts() -> None:
 
     @functools.wraps(original)
     def construct(
-        self: Any,
-        opt_level: Any = 2,
-        required_pass: Any = None,
-        disabled_pass: Any = None,
-        instruments: Any = None,
-        config: Any = None,
+        self: PassContext,
+        opt_level: int = 2,
+        required_pass: Sequence[str] | None = None,
+        disabled_pass: Sequence[str] | None = None,
+        instruments: Sequence[PassInstrument] | None = None,
+        config: Mapping[str, object] | None = None,
     ) -> None:
         original(self, opt_level, required_pass, disabled_pass, [FIRST, *(instruments or ()), LAST], config)
         _CONFIGURATIONS.pop(hash(self), None)  # of one that is gone
@@ -265,7 +272,7 @@ def _watch_contexts() -> None:
             _CONFIGURATIONS[hash(self)] = dict(config)
 
     @functools.wraps(override)
-    def replace(self: Any, instruments: Any) -> Any:
+    def replace(self: PassContext, instruments: Sequence[PassInstrument] | None) -> object:
         theirs = [one for one in instruments or () if not (one.same_as(FIRST) or one.same_as(LAST))]
         return override(self, [FIRST, *theirs, LAST])
 

@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import tvm
 
@@ -32,7 +31,7 @@ class Level:
     name: str
     number: int
     module: int
-    said: dict[str, Any]
+    said: dict[str, object]
     file: str = ""
 
 
@@ -85,7 +84,7 @@ class Spool:
         """So many passes are on the stack."""
         os.pwrite(self._running, b"%08d" % depth, 0)
 
-    def write(self, depth: int, level: Level, module: Any) -> None:
+    def write(self, depth: int, level: Level, module: tvm.IRModule | None) -> None:
         """What a pass is and is given. module: None where it is that of the pass around it."""
         if module is not None:
             level.file = str(depth)
@@ -122,7 +121,7 @@ class Spool:
             about = {"kind": "", "message": "", "depth": len(stack), "at_s": time.time()}
             self._copy(os.path.join(self.root, f"kept-{self.process}-{self.kept}"), len(stack), about)
 
-    def _copy(self, folder: str, depth: int, about: dict[str, Any]) -> None:
+    def _copy(self, folder: str, depth: int, about: dict[str, object]) -> None:
         os.makedirs(folder, exist_ok=True)
         for level in range(depth):
             for ending in ("said", "module"):
@@ -137,7 +136,7 @@ class Spool:
             file.write(text)
 
 
-def _text_of(module: Any) -> str:
+def _text_of(module: tvm.IRModule) -> str:
     """TVM's JSON for the TVM that is going to read it; for another version a script."""
     if os.environ.get(VERSION) == str(tvm.__version__):
         return str(tvm.ir.save_json(module))
