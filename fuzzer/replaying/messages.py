@@ -31,7 +31,7 @@ class RunScript:
 @dataclass(frozen=True, slots=True)
 class TvmReady:
     """From the server, first: TVM is imported. file: of its package. ffi: the version of tvm_ffi. not_read: as
-    `corpus.portable.shims` names it; shimmed: whether names were lacking; stamp: tells one build of TVM from the next."""
+    `corpus.portable.shims` names it; shimmed: whether names were lacking; stamp: tells one build from the next."""
 
     version: str
     file: str

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from generators.dtypes import Array
 from generators.tvm_api import PrimFunc
 from oracles.reference.tir.memory import InitMask
-
-if TYPE_CHECKING:
-    from oracles.reference.tir.engine import Compiled
-    from oracles.reference.tir.program import PythonProgram
 
 LIMIT = 1 << 18
 """Bytes of arguments up to which a call keeps copies of them."""
@@ -24,7 +20,8 @@ MOST_CALLS = 256
 
 @dataclass(slots=True, eq=False)
 class RecordedCall:
-    """One call. function: the PrimFunc's object; compiled, program: its compiled form, and the generated code that ran.
+    """One call. function: the PrimFunc's object; compiled, program: its compiled form, and the generated code that ran,
+    as `engine` has them, which imports this file.
 
     full: numbers of the arguments of which all elements were initialised. arguments, known: copies from before the
     call; None where they were too large or shared memory. left, masks, number: the arguments after it,
@@ -32,8 +29,8 @@ class RecordedCall:
     """
 
     function: PrimFunc
-    compiled: Compiled
-    program: PythonProgram
+    compiled: Any
+    program: Any
     given: tuple[object, ...]
     full: frozenset[int]
     arguments: list[object] | None = None
@@ -46,8 +43,8 @@ class RecordedCall:
     def begun(
         cls,
         function: PrimFunc,
-        compiled: Compiled,
-        program: PythonProgram,
+        compiled: Any,
+        program: Any,
         args: Sequence[object],
         known: Sequence[InitMask],
         number: int = 0,
