@@ -2,10 +2,11 @@
 each engine takes; and how many answers a second the campaign process can take, which bounds a cluster.
 
 Campaigns run in turn, one with each engine, for each seed. Of each there is a short one too, and what is shown is their
-difference: the start of a cluster is no part of it. CPU seconds are those of all processes; Ray has the kernel discard
-those of its own, so they are not counted.
+difference: the start of a cluster is no part of it. CPU seconds are those of all processes: a control group counts
+them, or, where none can be made, each process those that it waits for; Ray's are not among these.
 
     python -m benchmarks.bench_engines [--seeds 3] [--cases 240] [--jobs 2] [--tasks 300] [--answers 20000]
+                                       [--engines local,dask,ray] [--only-campaigns]
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
+from math import isnan, nan
 from pathlib import Path
 from unittest.mock import patch
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from benchmarks.cpu_account import account, joining
 from fuzzer.campaign import loop
 from fuzzer.campaign.observer import Observers
 from fuzzer.engines.baggage import pack
@@ -70,9 +73,9 @@ def reaped_s() -> float:
 
 
 def campaign(on: str, seed: int, cases: int, jobs: int) -> Cost:
-    """One `passfuzz run` as a user starts it. Raises RuntimeError where it fails."""
+    """One `passfuzz run` as a user starts it; cpu_s is nan where it is not counted. RuntimeError where it fails."""
     before = reaped_s()
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, account() as counted:
         command = [
             sys.executable,
             "-m",
@@ -87,12 +90,18 @@ def campaign(on: str, seed: int, cases: int, jobs: int) -> Cost:
             QUIET,
         ]
         ended = subprocess.run(
-            [*command, "--cases", str(cases), "--out", f"{folder}/out"], capture_output=True, text=True, check=False
+            [*command, "--cases", str(cases), "--out", f"{folder}/out"],
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=joining(counted),
         )
         if ended.returncode not in (0, 1):
             raise RuntimeError(f"--on {on} ended with status {ended.returncode}: {ended.stderr[-500:]}")
         summary = json.loads(Path(folder, "out", "summary.json").read_text())
-    return Cost(summary["cases"], summary["wall_s"], reaped_s() - before)
+        reaped = reaped_s() - before
+        cpu_s = counted.used_s if counted is not None else nan if on == "ray" else reaped
+    return Cost(summary["cases"], summary["wall_s"], cpu_s)
 
 
 def beyond_start(on: str, seed: int, cases: int, jobs: int) -> Cost:
@@ -101,18 +110,18 @@ def beyond_start(on: str, seed: int, cases: int, jobs: int) -> Cost:
     return Cost(long.cases - short.cases, long.wall_s - short.wall_s, long.cpu_s - short.cpu_s)
 
 
-def compare(seeds: int, cases: int, jobs: int) -> None:
+def compare(engines: Sequence[str], seeds: int, cases: int, jobs: int) -> None:
     """The table of engines, medians with their range over the seeds; the last column is paired by seed."""
-    costs: dict[str, list[Cost]] = {on: [] for on in ENGINES}
+    costs: dict[str, list[Cost]] = {on: [] for on in engines}
     for seed in range(1, seeds + 1):
-        for on in ENGINES:
+        for on in engines:
             costs[on].append(beyond_start(on, seed, cases, jobs))
     print(f"{'--on':8}{'cases/s':>24}{'cases/CPU s':>24}{'CPU of --jobs':>24}")
-    for on in ENGINES:
+    for on in engines:
         wall = [cost.cases / cost.wall_s for cost in costs[on]]
         cpu = [cost.cases / cost.cpu_s for cost in costs[on]]
         beside = [cost.cpu_s / own.cpu_s for cost, own in zip(costs[on], costs["local"], strict=True)]
-        counted = ["not counted"] * 2 if on == "ray" else [spread(cpu), spread(beside)]
+        counted = ["not counted"] * 2 if isnan(sum(cpu)) else [spread(cpu), spread(beside)]
         print(f"{on:8}{spread(wall):>24}{counted[0]:>24}{counted[1]:>24}", flush=True)
 
 
@@ -255,12 +264,17 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--tasks", type=int, default=300)
     parser.add_argument("--answers", type=int, default=20_000)
+    parser.add_argument("--engines", default=",".join(ENGINES), help="local first")
+    parser.add_argument("--only-campaigns", action="store_true")
     options = parser.parse_args()
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
     load = os.getloadavg()[0]
     print(f"{os.cpu_count()} CPUs, load average {load:.1f} at the beginning")
     print(f"\ncampaigns of {options.cases} cases, {options.seeds} seeds, --jobs {options.jobs}", flush=True)
-    compare(options.seeds, options.cases, options.jobs)  # Before this process has children of its own.
+    # Before this process has children of its own.
+    compare(options.engines.split(","), options.seeds, options.cases, options.jobs)
+    if options.only_campaigns:
+        return
     print("\nthe campaign process\n   seats", flush=True)
     samples = real_answers(48)
     for seats in SEATS:

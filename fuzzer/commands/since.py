@@ -10,6 +10,7 @@ from rich.table import Table
 
 from corpus.escapes import one_line
 from corpus.replayable import CORPUS
+from corpus.store import CorruptCase, read_case
 from fuzzer.commands.replay import replay
 from fuzzer.errors import ExitStatus, UsageError
 from fuzzer.render import console, print_json
@@ -65,11 +66,15 @@ def since_when(case: Path, versions: tuple[str, ...], known: Path | None, trust:
 
 
 def _folder(case: Path) -> Path:
-    """The folder of a case, which may be named as in the corpus of passfuzz."""
+    """The folder of a case, which may be named as in the corpus of passfuzz. Raises UsageError where it is none."""
     shipped = CORPUS / case
     folder = next((one for one in (case, shipped) if (one / "case.json").is_file()), None)
     if folder is None:
         raise UsageError(f"{case}: no case folder, and no case of the corpus of passfuzz")
+    try:
+        read_case(folder)
+    except CorruptCase as error:  # Each TVM would be started to say so.
+        raise UsageError(f"not a case: {error}") from error
     return folder.absolute()
 
 

@@ -66,3 +66,11 @@ def test_a_version_that_could_not_be_asked_is_no_answer(monkeypatch: pytest.Monk
 def test_what_is_no_case_is_wrong_usage(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no case folder"):
         since_when(tmp_path, (), None)
+
+
+def test_a_corrupt_case_is_wrong_usage_and_no_tvm_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked = found(monkeypatch, {"0.27.0": "error"})
+    (tmp_path / "case.json").write_text("[[[")
+    with pytest.raises(UsageError, match="not a case: .*case.json"):
+        since_when(tmp_path, (), None)
+    assert asked == []
