@@ -63,7 +63,7 @@ def pointers_of(module: Any) -> Pointers:
     return {
         variable.name_hint: {
             place: declared
-            for place, parameter in enumerate(prim_func.params)
+            for place, parameter in enumerate(T.parameters_of(prim_func))
             if (declared := _declared(parameter, prim_func)) is not None
         }
         for variable, prim_func in prim_funcs(module)
@@ -115,7 +115,7 @@ def with_buffers(module: Any, pointers: Pointers) -> Any:
 
 
 def _with_buffers(prim_func: Any, places: Mapping[int, tuple[Any, ...]]) -> Any:
-    params = list(prim_func.params)
+    params = T.parameters_of(prim_func)
     data: dict[Any, Any] = {}
     views: list[Any] = []
     for place, (size, dtype) in places.items():
@@ -132,7 +132,8 @@ def _with_buffers(prim_func: Any, places: Mapping[int, tuple[Any, ...]]) -> Any:
         return data.get(variable, variable)
 
     body = tvm_ffi.structural_map(prim_func.body, (VAR, seen))
-    return tirx.PrimFunc(params, tirx.SeqStmt([*views, body]) if views else body, prim_func.ret_type, prim_func.attrs)
+    whole = tirx.SeqStmt([*views, body]) if views else body
+    return T.prim_func(params, whole, prim_func.ret_type, prim_func.attrs)
 
 
 def _with(module: Any, entry: Entry, all_of_them: bool) -> Any:
@@ -191,7 +192,7 @@ def _entry(name: str, variable: Any, prim_func: Any) -> Any:
     if not all(isinstance(ty, T.TensorType) for ty in types):
         raise NotCallable("a parameter is no buffer")
     written = _written(prim_func)
-    outputs = [parameter in written for parameter in prim_func.params]
+    outputs = [parameter in written for parameter in T.parameters_of(prim_func)]
     first = outputs.index(True) if any(outputs) else len(outputs)
     if not all(outputs[first:]) or first == len(outputs):
         raise NotCallable("what it writes is not what comes last")
@@ -207,7 +208,7 @@ def _entry_in_place(name: str, variable: Any, prim_func: Any) -> Any:
     types = _types(prim_func, symbols)
     places = [place for place, ty in enumerate(types) if isinstance(ty, T.TensorType)]
     arguments, inputs = [], []
-    for number, (parameter, ty) in enumerate(zip(prim_func.params, types, strict=True)):
+    for number, (parameter, ty) in enumerate(zip(T.parameters_of(prim_func), types, strict=True)):
         if parameter in symbols:  # an extent of a buffer, which is what it is
             arguments.append(_narrow(symbols[parameter], ty))
         else:
@@ -296,7 +297,7 @@ def _types(prim_func: Any, symbols: dict[Any, Any]) -> list[Any]:
 
     Raises NotCallable.
     """
-    return [_type(parameter, symbols) for parameter in prim_func.params]
+    return [_type(parameter, symbols) for parameter in T.parameters_of(prim_func)]
 
 
 def _type(parameter: Any, symbols: dict[Any, Any]) -> Any:
@@ -338,7 +339,7 @@ def _as_expr(extent: Any) -> Any:
 def _written(prim_func: Any) -> set[Any]:
     """The parameters that a store of the body writes into by name."""
     stores = nodes_of(prim_func.body, tirx.BufferStore)
-    return {p for p in prim_func.params if any(store.buffer.same_as(p) for store in stores)}
+    return {p for p in T.parameters_of(prim_func) if any(store.buffer.same_as(p) for store in stores)}
 
 
 def _binds_threads(prim_func: Any) -> bool:
