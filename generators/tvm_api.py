@@ -18,8 +18,9 @@ import numpy as np
 import tvm
 import tvm_ffi
 
-from generators.compat.names import SUPPLIED, classes
+from generators.compat.names import SUPPLIED, classes, either
 from generators.compat.supplied import KINDS as KINDS
+from generators.compat.supplied import PRIM_TYPE
 
 # By now an older TVM has the names that follow.
 # isort: split
@@ -31,6 +32,7 @@ from tvm.ir import Expr as Expr
 from tvm.ir import GlobalVar as GlobalVar
 from tvm.ir import IRModule as IRModule
 from tvm.ir import Type as Type
+from tvm.ir import Var as Var
 from tvm.relax import Binding as Binding
 from tvm.relax import BindingBlock as BindingBlock
 from tvm.relax import BlockBuilder as BlockBuilder
@@ -42,7 +44,6 @@ from tvm.target import Target as Target
 from tvm.tirx import Buffer as Buffer
 from tvm.tirx import PrimFunc as PrimFunc
 from tvm.tirx import Stmt as Stmt
-from tvm.tirx import Var as Var
 
 from generators.dtypes import Array, numpy_dtype
 
@@ -64,22 +65,25 @@ PassContext: TypeAlias = tvm.transform.PassContext
 Constant = tvm.ir.GenericConst  # relax.Constant before 0.27
 Call = tvm.ir.Call  # one class for Relax and TIR since 0.27
 Op = tvm.ir.Op
-TensorType = relax.TensorType  # TensorStructInfo before 0.27
-ShapeType = relax.ShapeType
+TensorType = either("tvm.relax.TensorStructInfo", "tvm.relax.TensorType")  # the older name comes first: TVM 0.25
+ShapeType = either("tvm.relax.ShapeStructInfo", "tvm.relax.ShapeType")  # has classes of the newer ones, for other types
 DistributedType = relax.distributed.DTensorType
 """Of a tensor that is spread over devices; `tensor_ty` is that of the whole."""
-TupleType = tvm.ir.TupleType
+TupleType = either("tvm.relax.TupleStructInfo", "tvm.ir.TupleType")
 TupleExpr = tvm.ir.Tuple
 TupleGetItem = tvm.ir.TupleGetItem
-FuncType = relax.FuncType
-PrimType = tvm.ir.PrimType
-AnyType = relax.AnyType  # ObjectStructInfo before 0.27
+FuncType = either("tvm.relax.FuncStructInfo", "tvm.relax.FuncType")
+PrimType = PRIM_TYPE
+AnyType = relax.AnyType
+VOID = tvm.ir.PrimType("void")
 InternalError = tvm.error.InternalError
 
 TensorLoad = tvm.ir.TensorLoad
 """The class of `tirx.BufferLoad`'s results."""
 TEXTS: tuple[type, ...] = classes("tvm.ir.StringImm", "tvm.relax.StringImm", "tvm.relax.DataTypeImm")
 """Literals whose `value` is a text, or the name of an element type."""
+HELD_SCALARS: tuple[type, ...] = classes("tvm.relax.PrimValue")
+"""Relax expressions whose `value` is a scalar one, before 0.26; scalar expressions stand there themselves since."""
 structural_hash = tvm_ffi.structural_hash
 structural_equal = tvm_ffi.structural_equal
 _item = tvm_ffi.get_global_func("ffi.ArrayGetItem")
@@ -136,8 +140,8 @@ def tensor_type(
 ) -> Type:
     """A tensor type; `shape` None with `ndim` gives a tensor of unknown shape."""
     if shape is None:
-        return relax.TensorType(None, dtype, vdevice, ndim)
-    return relax.TensorType(shape, dtype, vdevice)
+        return TensorType(None, dtype, vdevice, ndim)
+    return TensorType(shape, dtype, vdevice)
 
 
 def return_type(function: RelaxFunction) -> Type:
@@ -148,6 +152,69 @@ def return_type(function: RelaxFunction) -> Type:
 def set_type(expr: Expr, ty: Type) -> None:
     """Annotates an expression in place; only for expressions that we have just made."""
     relax.expr._update_type(expr, ty)
+
+
+def is_same(one: Node, other: Node) -> bool:
+    """Whether two objects are one. Struct info of TVM 0.25 does not end when it is asked by `same_as`."""
+    return bool(one.__chandle__() == other.__chandle__())
+
+
+def parameters_of(function: PrimFunc) -> list[Var]:
+    """The parameters of a PrimFunc, buffers as such (by way of its `buffer_map` before 0.26)."""
+    buffers = getattr(function, "buffer_map", {})
+    return [buffers.get(one, one) for one in function.params]
+
+
+def prim_call(op: Node, arguments: Sequence[Expr], returns: Type) -> Expr:
+    """A call in a PrimFunc."""
+    if hasattr(tirx, "Call"):
+        dtype = returns.dtype if isinstance(returns, PrimType) else "handle"
+        return tirx.Call(dtype, op, list(arguments))
+    return Call(op, list(arguments), ret_ty=returns)
+
+
+def prim_func(
+    params: Sequence[Var], body: Stmt, ret_type: Type | None = None, attrs: Mapping[str, Any] | None = None
+) -> PrimFunc:
+    """A PrimFunc, among whose parameters are buffers (which were in its `buffer_map` before 0.26)."""
+    if not hasattr(PrimFunc, "buffer_map"):
+        return PrimFunc(list(params), body, ret_type, attrs)
+    handles = [tirx.Var(str(one.name), "handle") if isinstance(one, Buffer) else one for one in params]
+    buffers = {handle: one for handle, one in zip(handles, params, strict=True) if isinstance(one, Buffer)}
+    return PrimFunc(handles, body, ret_type, buffers, attrs)
+
+
+def regions_of(block: Node, buffers: Sequence[Buffer]) -> tuple[Sequence[Node], Sequence[Node]]:
+    """What a block reads and writes, as TVM's analysis finds it. buffers: those that are known around it; an array
+    before 0.26 is known by its pointer. Raises ValueError where the analysis fails."""
+    by_pointer = hasattr(PrimFunc, "buffer_map")
+    known = {buffer.data if by_pointer else buffer: buffer for buffer in buffers}
+    reads, writes = s_tir.analysis.get_sblock_read_write_region(block, known)
+    return reads, writes
+
+
+def pointer_of(buffer: Buffer) -> Var | None:
+    """The variable that is the pointer to a buffer, before 0.26; None where the buffer is a variable itself."""
+    return buffer.data if hasattr(PrimFunc, "buffer_map") else None
+
+
+def declared(buffer: Buffer, data: Expr) -> Stmt:
+    """The declaration of a buffer at a pointer, which it was made with, too."""
+    return tirx.DeclBuffer(buffer) if hasattr(PrimFunc, "buffer_map") else tirx.DeclBuffer(buffer, data=data)
+
+
+def argument(expr: Expr) -> Expr:
+    """A scalar expression as an expression of Relax, where that is something else (before 0.26)."""
+    return HELD_SCALARS[0](expr) if HELD_SCALARS and isinstance(expr, tvm.ir.PrimExpr) else expr
+
+
+def only_returned(function: PrimFunc) -> Expr | None:
+    """The value of a PrimFunc that does nothing but return one; None for any other."""
+    body = function.body
+    if type(body).__name__ == "Return":
+        return body.value
+    call = body.value if isinstance(body, tirx.Evaluate) else None
+    return call.args[0] if call is not None and op_name(call) == "tirx.ret" else None
 
 
 def is_public(function: BaseFunc) -> bool:

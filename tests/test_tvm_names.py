@@ -10,23 +10,27 @@ import pytest
 
 from generators import tvm_api
 from generators.compat import before_0_27, structural, supplied, texts
-from generators.compat.names import Field, Name, supply, there
+from generators.compat.names import Computed, Either, Field, Name, joined, supply, there
+from generators.operators import table
 from generators.passes.table import ABSENT, PASSES
 from tests.needs import needs
 from tests.test_imports import ROOT
+
+OF_OBJECTS = (Computed, Field)
+"""Rows about objects of a class, which need not be there."""
 
 
 @needs("tvm.ir.GenericConst")
 def test_the_newest_release_needs_no_row() -> None:
     """Nothing is added to it, and no row of the pass table is left out."""
     assert ABSENT == {}
-    assert not [row for row in supplied.ROWS if not isinstance(row, Field) and not there(row.new)]
+    assert not [row for row in supplied.ROWS if not isinstance(row, OF_OBJECTS) and not there(row.new)]
     assert set() == tvm_api.SUPPLIED
 
 
 def test_each_row_gives_what_the_older_release_has() -> None:
     for row in supplied.ROWS:
-        assert there(row.owner if isinstance(row, Field) else row.new) or isinstance(row, Field)
+        assert isinstance(row, OF_OBJECTS) or there(row.new)
 
 
 def test_a_row_adds_a_name_that_is_missing_and_replaces_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,6 +46,45 @@ def test_a_row_adds_a_name_that_is_missing_and_replaces_none(monkeypatch: pytest
     finally:
         tvm_api.SUPPLIED.discard("tvm.ir.Renamed")
         del tvm.ir.Renamed
+
+
+def test_one_class_stands_for_several_and_fields_are_computed() -> None:
+    joining = joined("Both", ("tvm.ir.Op", "tvm.ir.GlobalVar"))
+    assert isinstance(tvm_api.GlobalVar("f"), joining)
+    assert issubclass(tvm_api.GlobalVar, joining)
+    assert issubclass(joining, joining)
+    assert not isinstance(tvm_api.symbol("n"), joining)
+    first = joined("Both", ("tvm.ir.GlobalVar", "tvm.ir.Op"))("g")
+    assert isinstance(first, tvm_api.GlobalVar)
+    supply([Either("tvm.ir.Both", ("tvm.ir.Op", "tvm.ir.GlobalVar")), Computed("tvm.ir.Both", "twice", lambda one: 2)])
+    try:
+        assert isinstance(first, tvm_api.tvm.ir.Both)
+        assert tvm_api.tvm.ir.Both.twice.fget(first) == 2
+        assert "tvm.ir.Both" in tvm_api.SUPPLIED
+    finally:
+        tvm_api.SUPPLIED.discard("tvm.ir.Both")
+        del tvm_api.tvm.ir.Both
+
+
+def test_prim_funcs_are_made_and_read_with_buffers_as_parameters() -> None:
+    n, a = tvm_api.tirx.Var("n", "int32"), tvm_api.tirx.decl_buffer((4,), "float32", "a")
+    function = tvm_api.prim_func([a, n], tvm_api.tirx.BufferStore(a, tvm_api.tirx.FloatImm("float32", 1.0), [n]))
+    first, second = tvm_api.parameters_of(function)
+    assert (str(first.name), type(first.ty).__name__, str(second.name)) == ("a", "BufferType", "n")
+    assert tvm_api.only_returned(function) is None
+
+
+def test_an_operator_that_a_tvm_lacks_is_in_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    there_are = table._joined()
+    monkeypatch.setattr(table.tvm_api, "has_operator", lambda name: name != "relax.add")
+    assert set(there_are) - set(table._joined()) == {"relax.add"}
+
+
+def test_expressions_without_types_take_no_constructor_that_asks_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert texts.lacking("relax.transform.Normalize(lambda v: v.ty)") is None
+    monkeypatch.setattr(texts, "_mentions", lambda package, file, word: word == "class StructInfo")
+    monkeypatch.setattr(texts, "_definitions", lambda place: {})
+    assert texts.lacking("relax.transform.Normalize(lambda v: v.ty)") == "expressions of this TVM have no ty"
 
 
 def test_a_text_is_put_into_the_names_of_this_tvm(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,8 +99,8 @@ def _importing_tirx(text: str) -> str:
 
 
 def _out_sinfo(text: str) -> str:
-    """Result types of `call_tir` and its kin under their name before 0.26."""
-    return re.sub(r"\bout_ty=", "out_sinfo=", text)
+    """Types that calls are given, `call_tir` and packed ones, under their names before 0.26."""
+    return re.sub(r"\bty_args=", "sinfo_args=", re.sub(r"\bout_ty=", "out_sinfo=", text))
 
 
 def _prim_parameters(text: str) -> str:

@@ -52,7 +52,7 @@ def named_operators(module: T.IRModule) -> frozenset[tuple[str, int]]:
     named = [f for f in module.functions.values() if isinstance(f, tirx.PrimFunc) and f.attrs]
     named = [function for function in named if OPERATOR_NAME in function.attrs]
     return frozenset(
-        (str(f.attrs[OPERATOR_NAME]), hash(T.structural_hash(tirx.PrimFunc(f.params, f.body)))) for f in named
+        (str(f.attrs[OPERATOR_NAME]), hash(T.structural_hash(T.prim_func(T.parameters_of(f), f.body)))) for f in named
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from operator import attrgetter
@@ -41,7 +41,44 @@ class Made:
     thing: Any
 
 
-Row = Name | Field | Made
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """Objects of the class `owner` have what `new` gives by way of `compute`."""
+
+    owner: str
+    new: str
+    compute: Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """`new` is one class where there were `olds`: an object of any of them is one of it, and the first is made."""
+
+    new: str
+    olds: tuple[str, ...]
+
+
+Row = Name | Field | Computed | Either | Made
+
+
+class _Joined(type):
+    """The class of classes that stand for several."""
+
+    olds: tuple[type, ...]
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, cls.olds)
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return kind is cls or issubclass(kind, cls.olds)
+
+    def __call__(cls, *args: Any, **named: Any) -> Any:
+        return cls.olds[0](*args, **named)
+
+
+def joined(name: str, olds: Iterable[str]) -> type:
+    """A class of this name that stands for those."""
+    return _Joined(name, (), {"olds": tuple(found(old) for old in olds)})
 
 
 def found(dotted: str) -> Any:
@@ -67,6 +104,11 @@ def there(dotted: str) -> bool:
     return True
 
 
+def either(*names: str) -> Any:
+    """What the first of these names that there is stands for."""
+    return found(next(name for name in names if there(name)))
+
+
 def classes(*names: str) -> tuple[type, ...]:
     """The classes of these names that there are, each once."""
     return tuple(dict.fromkeys(found(name) for name in names if there(name)))
@@ -80,6 +122,12 @@ def supply(rows: Iterable[Row]) -> None:
             case Field(owner, new, old):
                 if there(owner) and not hasattr(found(owner), new):
                     setattr(found(owner), new, property(attrgetter(old)))
+            case Computed(owner, new, compute):
+                if there(owner) and not hasattr(found(owner), new):
+                    setattr(found(owner), new, property(compute))
+            case Either(new, olds):
+                if not there(new) and all(map(there, olds)):
+                    _add(new, joined(new.rpartition(".")[2], olds))
             case Name(new, old):
                 if not there(new) and there(old):
                     _add(new, found(old))

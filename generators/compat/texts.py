@@ -52,6 +52,8 @@ def lacking(text: str) -> str | None:
         for keyword in _KEYWORD.findall(arguments):
             if keyword not in source:
                 return f"{place}.{name} of this TVM takes no {keyword}"
+    if re.search(r"\.ty\b", text) and _mentions("tvm", "relax/expr.py", "class StructInfo"):
+        return "expressions of this TVM have no ty"
     if "tvm_ffi.structural_map" in text and _home("tvm_ffi") is not None:
         return None if _mentions("tvm_ffi", "__init__.py", "structural_map") else "this TVM's ffi has no structural_map"
     return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from generators import tvm_api
 from generators.operators.row import Operator
 
 FAMILIES = (
@@ -46,7 +47,8 @@ def _joined() -> dict[str, Operator]:
         for row in rows:
             if row.name in table:
                 raise ValueError(f"two rows for {row.name}")
-            table[row.name] = row
+            if tvm_api.has_operator(row.name):
+                table[row.name] = row
     return table
 
 

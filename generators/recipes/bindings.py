@@ -122,7 +122,7 @@ def condition(s: Scope, x: Value) -> Expr:
 def either(s: Scope, test: Expr, one: Callable[[Scope], Value], two: Callable[[Scope], Value]) -> Value:
     """The value of an If whose branches `one` and `two` build tensors of one type."""
     (then, a), (other, c) = branch(s, one), branch(s, two)
-    expr = s.frame.module.builder.normalize(relax.If(test, then, other))
+    expr = s.frame.module.builder.normalize(relax.If(tvm_api.argument(test), then, other))
     return b.as_tensor(s.bind(expr, a.range.hull(c.range)))
 
 

@@ -112,7 +112,8 @@ def prim_values(s: Scope) -> None:
     """A scalar expression over dims bound to a variable: used as a condition, with tensors, or returned."""
     n, x = _symbolic(s)
     e: Expr = n.expr
-    number = s.frame.module.builder.normalize(s.source.pick((e * 2 + 1, e + 3, (e + 1) // 2, e * e)))
+    drawn = s.source.pick((e * 2 + 1, e + 3, (e + 1) // 2, e * e))
+    number = s.frame.module.builder.normalize(tvm_api.argument(drawn))
     var = s.frame.new_var(tvm_api.type_of(number), stem="s")
     s.bindings.append(relax.VarBinding(var, number))
     if s.source.flip(KNOBS.symbolic.number_returned):

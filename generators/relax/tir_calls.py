@@ -166,7 +166,7 @@ def _add_in_place(dtype: str) -> PrimFunc:
     for loop, extent in reversed(list(zip(loops, extents, strict=True))):
         body = tirx.For(loop, 0, extent, tirx.ForKind.SERIAL, body)
     root = s_tir.SBlockRealize([], True, s_tir.SBlock([], [], [], "root", body))
-    return tirx.PrimFunc([a, b], root).with_attr({"tirx.noalias": True, "s_tir": True})
+    return tvm_api.prim_func([a, b], root).with_attr({"tirx.noalias": True, "s_tir": True})
 
 
 def draw_call_tir_inplace(s: Scope) -> None:

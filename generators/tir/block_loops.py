@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import tvm
 from tvm import s_tir, tirx
 
+from generators import tvm_api
 from generators.ranges import Range
 from generators.tir.function_draft import Annotations, DraftTensor, Extent, FunctionDraft, Unfit
 from generators.tir.terms import Term
@@ -109,11 +110,11 @@ def block_of(
 ) -> Node:
     """The block with the regions that TVM's analysis finds; allocations are those of the root. Raises Unfit where the
     analysis fails: conditions on unsigned literals do that to it in 0.27."""
-    known = {t.buffer: t.buffer for t in (*draft.tensors, *tensors)}
+    known = [t.buffer for t in (*draft.tensors, *tensors)]
     matches = list(body.match_buffers)
     bare = s_tir.SBlock(iters, [], [], name, body.statement, body.init, None, matches)
     try:
-        reads, writes = s_tir.analysis.get_sblock_read_write_region(bare, known)
+        reads, writes = tvm_api.regions_of(bare, known)
     except ValueError as error:
         raise Unfit("TVM finds no regions") from error
     draft.read |= {str(r.source.name) for r in reads} - {str(w.source.name) for w in writes}

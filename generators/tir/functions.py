@@ -10,6 +10,7 @@ import numpy as np
 import tvm
 from tvm import s_tir, tirx
 
+from generators import tvm_api
 from generators.arrays import draw_array
 from generators.dtypes import Array, Scalar, is_float, numpy_dtype
 from generators.ranges import Range
@@ -238,7 +239,7 @@ def finished(
     inputs = [t for t in draft.tensors if t.role == "input"]
     outputs = [t for t in draft.tensors if t.role == "output"]
     params = [*(t.buffer for t in inputs), *(s.var for s in scalars), *(t.buffer for t in outputs)]
-    func = tirx.PrimFunc(params, _body(draft) if schedulable else sequence(*draft.statements))
+    func = tvm_api.prim_func(params, _body(draft) if schedulable else sequence(*draft.statements))
     noalias = {"tirx.noalias": True} if draft.source.flip(draft.knobs.inputs.noalias) else {}
     loops_alone = not schedulable and "loops_in_a_block" not in draft.features
     of_tirx = loops_alone and draft.source.flip(draft.knobs.forms.of_tirx)

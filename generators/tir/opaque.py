@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 from tvm import tirx
 
+from generators import tvm_api
 from generators.dtypes import is_float
 from generators.ranges import TRUTH, Range
 from generators.source import favour, weighted
@@ -267,7 +268,7 @@ def _draw_view(site: Site) -> None:
         data=tensor.buffer.data,
     )
     draft.tensors.pop()
-    draft.statements.append(tirx.DeclBuffer(view.buffer, data=tensor.buffer.data))
+    draft.statements.append(tvm_api.declared(view.buffer, tensor.buffer.data))
     site.memory[view.name] = tensor.name
     site.tensors.append(view)
     draft.features.add("view")

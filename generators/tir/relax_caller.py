@@ -69,7 +69,9 @@ class _Callee:
         given = [p for p in self.program.parameters if p.role == "input"]
         types = [_type(p, self.symbols) for p in self.program.parameters if p.role == "output"]
         arguments = [self.params[p.name] if p.dims is not None else self.symbols[p.name] for p in given]
-        return relax.call_tir(self.gvar, relax.Tuple(arguments), types[0] if len(types) == 1 else types)
+        return relax.call_tir(
+            self.gvar, relax.Tuple([tvm_api.argument(one) for one in arguments]), types[0] if len(types) == 1 else types
+        )
 
     def facts(self) -> list[Parameter]:
         """The parameters of `main` for it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tvm
 from tvm import s_tir, tirx
 
+from generators import tvm_api
 from generators.tir.function_draft import DraftTensor, FunctionDraft
 from generators.tir.site import sequence
 from generators.tvm_api import Node, Stmt
@@ -26,5 +27,6 @@ def rooted(draft: FunctionDraft) -> Stmt:
 
 def _whole(tensor: DraftTensor) -> Node:
     """All of a buffer, as a region."""
-    ranges = [tvm.ir.Range.from_min_extent(tirx.IntImm(d.expr.ty, 0), d.expr) for d in tensor.dims]
+    starts = [tirx.IntImm(tvm_api.dtype_text(d.expr.ty.dtype), 0) for d in tensor.dims]
+    ranges = [tvm.ir.Range.from_min_extent(start, d.expr) for start, d in zip(starts, tensor.dims, strict=True)]
     return tirx.BufferRegion(tensor.buffer, ranges)

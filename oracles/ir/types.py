@@ -31,7 +31,7 @@ def kind_of(ty: Type) -> str | None:
 
 def contradiction(one: Type, other: Type) -> str | None:
     """Why no value can have both types, in words without numbers and names; None when one can."""
-    if one is not None and one.same_as(other):
+    if one is not None and T.is_same(one, other):
         return None
     left, right = kind_of(one), kind_of(other)
     if left is None or right is None:

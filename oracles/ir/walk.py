@@ -21,7 +21,7 @@ from generators import tvm_api as T
 from generators.tvm_api import BaseFunc, Binding, Expr, GlobalVar, IRModule, Node, PrimFunc, RelaxFunction, Stmt, Var
 from oracles.ir.cache import CacheByAddress, Key, parts
 
-CALL, VAR, OP = tvm.ir.Call, tvm.ir.Var, tvm.ir.Op
+CALL, VAR, OP = relax.Call, tvm.ir.Var, tvm.ir.Op
 TUPLE, TUPLE_GET_ITEM = tvm.ir.Tuple, tvm.ir.TupleGetItem
 GLOBAL_VAR = tvm.ir.GlobalVar
 FUNCTION, PRIM_FUNC = relax.Function, tirx.PrimFunc
@@ -156,7 +156,9 @@ def prim_vars(expr: Expr) -> Iterator[Var]:
     elif kind in _PRIM_OPERANDS:
         for field in _PRIM_OPERANDS[kind]:
             yield from prim_vars(getattr(expr, field))
-    elif kind is CALL:
+    elif kind in T.HELD_SCALARS:
+        yield from prim_vars(expr.value)
+    elif isinstance(expr, T.Call):
         for argument in expr.args:
             yield from prim_vars(argument)
     else:

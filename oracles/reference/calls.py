@@ -167,15 +167,15 @@ def _destination_passing(
 ) -> Runtime:
     """A PrimFunc called directly, after CallTIRRewrite: it writes into its last arguments. ComputePrimValue makes
     those that only return an expression of their scalars."""
-    if isinstance(function.body, tirx.Return):
-        return _returned(function, arguments)
+    if (value := tvm_api.only_returned(function)) is not None:
+        return _returned(function, value, arguments)
     number = pass_destinations(function, arguments, call, frame, machine.context)
     return UNIT if number is None else number
 
 
-def _returned(function: PrimFunc, arguments: list[Runtime]) -> Runtime:
+def _returned(function: PrimFunc, returns: Expr, arguments: list[Runtime]) -> Runtime:
     try:
-        value: Runtime = evaluate(function.body.value, dict(zip(function.params, arguments, strict=True)))
+        value: Runtime = evaluate(returns, dict(zip(function.params, arguments, strict=True)))
     except UnknownPrimExpr as error:
         raise Unsupported(str(error)) from error
     except ZeroDivisionError as error:

@@ -316,6 +316,11 @@ def _function(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
     return Closure(expr, (), frame)
 
 
+def _held(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
+    value: Runtime = machine.prim(expr.value, frame)
+    return value
+
+
 def _string(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
     return str(expr.value)
 
@@ -332,5 +337,6 @@ EXPRESSIONS: dict[type, Rule] = {
     GlobalVar: _global,
     relax.Function: _function,
     **dict.fromkeys(tvm_api.TEXTS, _string),
-    tvm_api.Call: call_value,
+    relax.Call: call_value,
+    **dict.fromkeys(tvm_api.HELD_SCALARS, _held),
 }

@@ -9,7 +9,7 @@ import numpy as np
 from generators.case import Shape
 from generators.dtypes import Array, is_float
 from generators.operators.row import Attributes, AttributeValue, Operator, Rounding
-from generators.tvm_api import Expr, Node
+from generators.tvm_api import HELD_SCALARS, DataType, Expr, Node
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.errors_of_result import bounded_result
 from oracles.reference.layouts import is_split, on_split
@@ -67,10 +67,14 @@ def _in_domain(row: Operator, arguments: Sequence[Runtime]) -> None:
 
 def plain(value: Node | bool | float | str | None) -> AttributeValue:
     """An attribute of TVM as a plain Python value."""
+    if type(value) is DataType and not str(value):  # before 0.26, an element type that is not given
+        return None
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if type(value).__name__ in ("Array", "List") or isinstance(value, (list, tuple)):
         return tuple(plain(v) for v in value)
+    if type(value) in HELD_SCALARS:
+        return plain(value.value)
     if type(value).__name__ in ("IntImm", "FloatImm", "StringImm"):
         return value.value
     if hasattr(value, "dtype") and type(value).__name__ == "PrimType":

@@ -12,6 +12,8 @@ from tvm.script import ir as script_ir
 from tvm.script import relax as script_relax
 from tvm.script import tirx as script_tirx
 
+from corpus.portable.shims import not_read
+from corpus.portable.text import adapted
 from generators import tvm_api as T
 from generators.case import PassCall
 from generators.passes.row import Fires, PassRow, Phase, Place, Promise
@@ -21,6 +23,8 @@ from oracles.trace import Position, Raised, Step
 from oracles.tvm_errors import raised_from
 from oracles.walk import taken
 
+NOT_READ = not_read()
+"""The forms of TVMScript 0.27 that this TVM does not read."""
 PASSES_UNDER_TEST: dict[str, Callable[[], Any]] = {}
 """Passes that a test has made, by the name that PassCall.source refers to."""
 
@@ -116,5 +120,7 @@ def step_between(
 
 
 def module_of(script: str) -> Any:
-    """The module that a script without imports describes."""
-    return tvm.script.from_source(script, {"I": script_ir, "R": script_relax, "T": script_tirx, "tvm": tvm})
+    """The module that a script without imports describes, as TVM 0.27 writes it."""
+    return tvm.script.from_source(
+        adapted(script, NOT_READ), {"I": script_ir, "R": script_relax, "T": script_tirx, "tvm": tvm}
+    )

@@ -181,7 +181,9 @@ def _with_extent(extent: int, to: int) -> Edit:
     def prim_func(old: T.PrimFunc) -> T.PrimFunc:
         try:
             new = tvm_ffi.structural_map(old, [(tirx.IntImm, number)])
-            return verified(tirx.PrimFunc(new.params, new.body, new.ret_type, new.attrs))  # made anew for its type
+            return verified(
+                T.prim_func(T.parameters_of(new), new.body, new.ret_type, new.attrs)
+            )  # made anew for its type
         except TVM_ERRORS as error:
             raise NotApplicable(f"not well-formed: {error}") from error
 

@@ -81,7 +81,7 @@ def _instead(name: str, place: int, made: Callable[[T.Buffer], T.Buffer]) -> Edi
         try:
             new = made(buffer)
             swapped = tvm_ffi.structural_map(function, [(VAR, lambda var: new if var.same_as(buffer) else var)])
-            whole = verified(tirx.PrimFunc(swapped.params, swapped.body, swapped.ret_type, swapped.attrs))
+            whole = verified(T.prim_func(T.parameters_of(swapped), swapped.body, swapped.ret_type, swapped.attrs))
         except TVM_ERRORS as error:
             raise NotApplicable(f"not well-formed: {error}") from error
         return replace(plan, draft=plan.draft.with_function(name, whole))

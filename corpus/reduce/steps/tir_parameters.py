@@ -75,12 +75,13 @@ def without_parameter(plan: ReductionPlan, name: str, param: T.Var) -> Reduction
     """The plan with a parameter of a PrimFunc less, whether it is used or not, and the arguments that are for it."""
     function = plan.draft.functions[name]
     assert isinstance(function, tirx.PrimFunc)
-    places = [p.same_as(param) for p in function.params]
+    held = T.parameters_of(function)
+    places = [p.same_as(param) for p in held]
     if True not in places:
         raise NotApplicable("gone")
     index = places.index(True)
-    params = [p for p in function.params if not p.same_as(param)]
-    smaller = tirx.PrimFunc(params, function.body, function.ret_type, function.attrs)
+    params = [p for p in held if not p.same_as(param)]
+    smaller = T.prim_func(params, function.body, function.ret_type, function.attrs)
     draft = plan.draft.with_function(name, smaller)
     for _, bind in list(module_binds(draft)):
         if name in called_names(bind.value):

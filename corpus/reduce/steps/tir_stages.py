@@ -127,7 +127,7 @@ def _repaired(plan: ReductionPlan, name: str, old: T.PrimFunc, gone: Sequence[T.
         return _with_other_results(plan, name, old, left, sites)
     if not sites:
         return _as_entry(plan, name, old, left)
-    body, params = left.body, list(old.params)
+    body, params = left.body, T.parameters_of(old)
     inputs = len(params) - _results_of(sites[0])
     plan = _with_function(plan, name, old, [*params[:inputs], *left.inputs, *params[inputs:]], body)
     for bind in sites:
@@ -140,7 +140,7 @@ def _with_function(
 ) -> ReductionPlan:
     body = tvm_ffi.structural_map(body, [(s_tir.SBlock, tidied)])
     try:
-        function = verified(tirx.PrimFunc(list(params), body, old.ret_type, old.attrs))
+        function = verified(T.prim_func(list(params), body, old.ret_type, old.attrs))
     except TVM_ERRORS as error:
         raise NotApplicable(f"not well-formed: {error}") from error
     return replace(plan, draft=plan.draft.with_function(name, function))

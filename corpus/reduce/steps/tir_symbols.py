@@ -59,14 +59,14 @@ def _to_number(name: str, symbol: T.Var, number: int) -> Edit:
         function = plan.draft.functions.get(name)
         if not isinstance(function, tirx.PrimFunc) or symbol not in _symbols(function) or plan.draft.nodes:
             raise NotApplicable("gone")
-        if any(param.same_as(symbol) for param in function.params):
+        if any(param.same_as(symbol) for param in T.parameters_of(function)):
             plan = without_parameter(plan, name, symbol)
             function = plan.draft.functions[name]
         literal = tirx.IntImm(T.dtype_text(T.type_of(symbol).dtype), number)
         new = tvm_ffi.structural_map(function, [(VAR, lambda var: literal if var.same_as(symbol) else var)])
         try:
             # Made anew for its type.
-            whole = verified(tirx.PrimFunc(new.params, new.body, new.ret_type, new.attrs))
+            whole = verified(T.prim_func(T.parameters_of(new), new.body, new.ret_type, new.attrs))
         except TVM_ERRORS as error:
             raise NotApplicable(f"not well-formed: {error}") from error
         return replace(plan, draft=plan.draft.with_function(name, whole))

@@ -66,7 +66,7 @@ def pointers_of(module: IRModule) -> Pointers:
     return {
         variable.name_hint: {
             place: declared
-            for place, parameter in enumerate(prim_func.params)
+            for place, parameter in enumerate(T.parameters_of(prim_func))
             if (declared := _declared(parameter, prim_func)) is not None
         }
         for variable, prim_func in prim_funcs(module)
@@ -118,7 +118,7 @@ def with_buffers(module: IRModule, pointers: Pointers) -> IRModule:
 
 
 def _with_buffers(prim_func: PrimFunc, places: Mapping[int, Elements]) -> PrimFunc:
-    params = list(prim_func.params)
+    params = T.parameters_of(prim_func)
     data: dict[Var, Expr] = {}
     views: list[Stmt] = []
     for place, (size, dtype) in places.items():
@@ -135,7 +135,8 @@ def _with_buffers(prim_func: PrimFunc, places: Mapping[int, Elements]) -> PrimFu
         return data.get(variable, variable)
 
     body = tvm_ffi.structural_map(prim_func.body, (VAR, seen))
-    return tirx.PrimFunc(params, tirx.SeqStmt([*views, body]) if views else body, prim_func.ret_type, prim_func.attrs)
+    whole = tirx.SeqStmt([*views, body]) if views else body
+    return T.prim_func(params, whole, prim_func.ret_type, prim_func.attrs)
 
 
 def _with(module: IRModule, entry: Entry, all_of_them: bool) -> IRModule:
@@ -194,7 +195,7 @@ def _entry(name: str, variable: GlobalVar, prim_func: PrimFunc) -> RelaxFunction
     if not all(isinstance(ty, T.TensorType) for ty in types):
         raise NotCallable("a parameter is no buffer")
     written = _written(prim_func)
-    outputs = [parameter in written for parameter in prim_func.params]
+    outputs = [parameter in written for parameter in T.parameters_of(prim_func)]
     first = outputs.index(True) if any(outputs) else len(outputs)
     if not all(outputs[first:]) or first == len(outputs):
         raise NotCallable("what it writes is not what comes last")
@@ -210,7 +211,7 @@ def _entry_in_place(name: str, variable: GlobalVar, prim_func: PrimFunc) -> Rela
     types = _types(prim_func, symbols)
     places = [place for place, ty in enumerate(types) if isinstance(ty, T.TensorType)]
     arguments, inputs = [], []
-    for number, (parameter, ty) in enumerate(zip(prim_func.params, types, strict=True)):
+    for number, (parameter, ty) in enumerate(zip(T.parameters_of(prim_func), types, strict=True)):
         if parameter in symbols:  # an extent of a buffer, which is what it is
             arguments.append(_narrow(symbols[parameter], ty))
         else:
@@ -299,7 +300,7 @@ def _types(prim_func: PrimFunc, symbols: dict[Var, Var]) -> list[Type]:
 
     Raises NotCallable.
     """
-    return [_type(parameter, symbols) for parameter in prim_func.params]
+    return [_type(parameter, symbols) for parameter in T.parameters_of(prim_func)]
 
 
 def _type(parameter: Var, symbols: dict[Var, Var]) -> Type:
@@ -341,7 +342,7 @@ def _as_expr(extent: Expr | int) -> Expr:
 def _written(prim_func: PrimFunc) -> set[Var]:
     """The parameters that a store of the body writes into by name."""
     stores = nodes_of(prim_func.body, tirx.BufferStore)
-    return {p for p in prim_func.params if any(store.buffer.same_as(p) for store in stores)}
+    return {p for p in T.parameters_of(prim_func) if any(store.buffer.same_as(p) for store in stores)}
 
 
 def _binds_threads(prim_func: PrimFunc) -> bool:

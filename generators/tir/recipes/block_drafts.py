@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import tvm
 from tvm import s_tir, tirx
 
+from generators import tvm_api
 from generators.dtypes import is_float
 from generators.ranges import Range
 from generators.source import Source, weighted
@@ -113,9 +114,9 @@ def block_at(
 
 def block_around(draft: FunctionDraft, name: str, body: Stmt, allocated: Sequence[DraftTensor]) -> Stmt:
     """A block without axes that allocates these buffers around the statements which use them."""
-    known = {t.buffer: t.buffer for t in draft.tensors}
+    known = [t.buffer for t in draft.tensors]
     bare = s_tir.SBlock([], [], [], name, body, None, [t.buffer for t in allocated])
-    reads, writes = s_tir.analysis.get_sblock_read_write_region(bare, known)
+    reads, writes = tvm_api.regions_of(bare, known)
     own = {t.name for t in allocated}
     outside = [[r for r in regions if str(r.source.name) not in own] for regions in (reads, writes)]
     block = s_tir.SBlock([], outside[0], outside[1], name, body, None, [t.buffer for t in allocated])

@@ -9,6 +9,7 @@ from types import MappingProxyType
 import tvm
 from tvm import s_tir, tirx
 
+from generators import tvm_api
 from generators.ranges import Range
 from generators.source import Source, favour
 from generators.tir.block_loops import BlockBody
@@ -115,10 +116,10 @@ def realized(
     known: tensors that blocks around this one have allocated. Raises Unfit where the analysis fails.
     """
     axes = [one for one, _ in iters]
-    seen = {t.buffer: t.buffer for t in (*draft.tensors, *known)}
+    seen = [t.buffer for t in (*draft.tensors, *known)]
     bare = s_tir.SBlock(axes, [], [], name, body.statement, body.init, [t.buffer for t in allocated])
     try:
-        reads, writes = s_tir.analysis.get_sblock_read_write_region(bare, seen)
+        reads, writes = tvm_api.regions_of(bare, seen)
     except ValueError as error:
         raise Unfit("TVM finds no regions") from error
     own = [t.buffer for t in allocated]

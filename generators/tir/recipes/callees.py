@@ -85,7 +85,7 @@ def _memory(draft: FunctionDraft, callee: _Callee, length: Expr | int) -> tuple[
     dims = (draft.extent(length),) if isinstance(length, int) else (Extent("any", 1, 1, callee.length, length),)
     view = draft.add_tensor("Y", dims, callee.dtype, values, fraction=fraction, role="alloc", data=address)
     draft.tensors.pop()
-    return address, view, tirx.DeclBuffer(view.buffer, data=address)
+    return address, view, tvm_api.declared(view.buffer, address)
 
 
 def _inside(site: Site, view: DraftTensor, values: list[Term]) -> Site:
@@ -97,7 +97,7 @@ def _inside(site: Site, view: DraftTensor, values: list[Term]) -> Site:
 
 
 def _finished(params: list[Var], body: Stmt) -> PrimFunc:
-    return tirx.PrimFunc(params, body).with_attr({"s_tir": True, "tirx.noalias": True})
+    return tvm_api.prim_func(params, body).with_attr({"s_tir": True, "tirx.noalias": True})
 
 
 def _function(site: Site, callee: _Callee) -> PrimFunc:
@@ -124,7 +124,7 @@ def _recursive(site: Site, callee: _Callee) -> PrimFunc:
     first, second = (tirx.BufferLoad(view.buffer, [index]) for index in (zero, one))
     kind = draft.source.pick((tirx.Max, tirx.Min))
     rest = tirx.address_of(second)
-    again = tirx.Evaluate(tvm_api.Call(callee.gvar, [rest, tirx.Sub(left, one)], ret_ty=tvm_api.PrimType("void")))
+    again = tirx.Evaluate(_of(callee, [rest, tirx.Sub(left, one)]))
     body = sequence(tirx.BufferStore(view.buffer, kind(first, second), [one]), again)
     return _finished([address, left], sequence(declared, tirx.IfThenElse(tirx.GT(left, one), body, None)))
 
@@ -142,6 +142,10 @@ def _call(site: Site, callee: _Callee) -> Stmt:
     return _called(site, callee, tensor, draft.number(source.integer(0, rows.value - 1)))
 
 
+def _of(callee: _Callee, arguments: list[Expr]) -> Expr:
+    return tvm_api.prim_call(callee.gvar, arguments, tvm_api.VOID)
+
+
 def _called(site: Site, callee: _Callee, tensor: DraftTensor, row: Expr) -> Stmt:
     draft = site.draft
     address = tirx.address_of(tirx.BufferLoad(tensor.buffer, [row, draft.number(0)]))
@@ -149,7 +153,7 @@ def _called(site: Site, callee: _Callee, tensor: DraftTensor, row: Expr) -> Stmt
         given: list[Expr] = [tirx.IntImm("int32", callee.length)]
     else:
         given = [_number(site, tensor, row, dtype) for dtype in callee.numbers]
-    return tirx.Evaluate(tvm_api.Call(callee.gvar, [address, *given], ret_ty=tvm_api.PrimType("void")))
+    return tirx.Evaluate(_of(callee, [address, *given]))
 
 
 def _number(site: Site, tensor: DraftTensor, row: Expr, dtype: str) -> Expr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from tvm import tirx
 
+from generators import tvm_api
 from generators.source import Source
 from generators.tir.function_draft import DraftTensor, Extent, Layout, load
 from generators.tir.prim_program import PrimProgram
@@ -13,7 +14,7 @@ from generators.tir.recipes.recipe import PrimRecipe
 from generators.tir.recipes.surroundings import NUMBERS, among, changed, counted, loop, new_filled, new_unfilled
 from generators.tir.site import Site, sequence, store
 from generators.tir.terms import constant, held
-from generators.tvm_api import Call, Expr, Stmt
+from generators.tvm_api import Expr, Stmt
 
 
 def draw_vector_buffers(source: Source) -> PrimProgram:
@@ -109,13 +110,13 @@ def _addressed_places(site: Site) -> Stmt:
     at.tensors.append(view)
     body = changed(at, view, [var])
     draft.features |= {"access_ptr", "view"}
-    return sequence(tirx.DeclBuffer(view.buffer, data=place), loop(draft, var, dim, body))
+    return sequence(tvm_api.declared(view.buffer, place), loop(draft, var, dim, body))
 
 
 def _within(place: Expr, offset: Expr) -> Expr:
     """The address of a place in a place."""
     dtype, _, _, extent, mask = place.args
-    return Call(place.op, [dtype, place, offset, tirx.Sub(extent, offset), mask], ret_ty=place.ty)
+    return tvm_api.prim_call(place.op, [dtype, place, offset, tirx.Sub(extent, offset), mask], place.ty)
 
 
 RECIPES = (

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from tvm import tirx
 
+from generators import tvm_api
 from generators.source import Source, favour, weighted
 from generators.tir.expressions import Operands
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, load
@@ -143,7 +144,7 @@ def _got(kernel: TiledKernel, tile: DraftTensor) -> Term:
     view = draft.add_tensor(
         "Y", dims, tile.dtype, tile.range, fraction=tile.fraction, role="alloc", data=tile.buffer.data
     )
-    kernel.statements.append(tirx.DeclBuffer(view.buffer, data=tile.buffer.data))
+    kernel.statements.append(tvm_api.declared(view.buffer, tile.buffer.data))
     draft.features.add("view_of_tile")
     return load(view, [tirx.FloorDiv(index, draft.number(2)), tirx.FloorMod(index, draft.number(2))])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import tvm
-from tvm import relax, tirx
+from tvm import relax
 
 from generators import tvm_api
 from generators.source import Source
@@ -34,7 +34,7 @@ def draw_block_twins(source: Source) -> PrimProgram:
 
 def _twins(source: Source, program: PrimProgram) -> PrimProgram:
     function = program.func
-    twin = tirx.PrimFunc(function.params, function.body, function.ret_type, function.attrs)
+    twin = tvm_api.prim_func(tvm_api.parameters_of(function), function.body, function.ret_type, function.attrs)
     name = relax.GlobalVar(_TWIN)
     twin = twin.without_attr("global_symbol")
     tvm_api.set_type(name, tvm_api.type_of(twin))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from generators import tvm_api
 from generators.tvm_api import Expr, PrimFunc, Var
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.decode.dispatch import expression
@@ -88,7 +89,7 @@ class PrimFuncSignature:
         attrs = func.attrs
         self.name = str(attrs["global_symbol"]) if attrs is not None and "global_symbol" in attrs else "prim_func"
         self.symbols: list[int] = []
-        self.params: list[ArrayParam | ScalarParam] = [self._param(param) for param in func.params[:]]
+        self.params: list[ArrayParam | ScalarParam] = [self._param(param) for param in tvm_api.parameters_of(func)]
 
     def _param(self, param: Var) -> ArrayParam | ScalarParam:
         ty = param.ty

@@ -10,7 +10,7 @@ from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.constants import fold
 from oracles.reference.tir.decode.dispatch import buffer_of, constant, expression, pointer
 from oracles.reference.tir.decode.pointer_kinds import BufferAddress, Pointer, Stack
-from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules
+from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules, hold
 from oracles.reference.tir.decode.tvm_objects import dtype_of, lanes_of, scalar_of
 from oracles.reference.tir.decode.views import new_owner, view_at
 from oracles.reference.tir.nodes import Alloc, Buffer, Const, DType, Expr, Stmt
@@ -26,7 +26,7 @@ def new_buffer(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> Buffer:
     strides = items(tvm_buffer.ty.strides or [])
     if strides:
         state.strides[decoded.slot] = tuple([constant(state, stride, "strides") for stride in strides])
-    state.buffers[tvm_buffer.__chandle__()] = (decoded, None)
+    hold(state, tvm_buffer, decoded)
     return decoded
 
 

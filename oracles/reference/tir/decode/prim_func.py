@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from generators import tvm_api
 from generators.tvm_api import PrimFunc, Type
 from oracles.ir.walk import items
 from oracles.reference.errors import Unsupported
@@ -17,7 +18,7 @@ from oracles.reference.tir.decode.abi import DL_CPU, DL_CUDA
 from oracles.reference.tir.decode.dispatch import statement
 from oracles.reference.tir.decode.headers import begin_header
 from oracles.reference.tir.decode.pointer_kinds import RESULT, Arguments, Described, PackedArgument, Stack
-from oracles.reference.tir.decode.state import DecodeState
+from oracles.reference.tir.decode.state import DecodeState, hold
 from oracles.reference.tir.decode.table import RULES
 from oracles.reference.tir.decode.tvm_objects import dtype_of
 from oracles.reference.tir.decode.views import element_units
@@ -33,11 +34,11 @@ def decode_function(
         return _decode_packed(signature, func, values, context)
     state = DecodeState(signature.name, RULES, dict(zip(signature.symbols, values, strict=True)), (), context)
     params: list[Buffer | Var | None] = []
-    for slot, (param, tvm_param) in enumerate(zip(signature.params, items(func.params), strict=True)):
+    for slot, (param, tvm_param) in enumerate(zip(signature.params, tvm_api.parameters_of(func), strict=True)):
         match param:
             case ArrayParam(name, dtype, handle):
                 buffer = Buffer(slot, name, dtype, signature.shape(param, state))
-                state.buffers[handle] = (buffer, None)
+                hold(state, tvm_param, buffer)
                 _bind_layout(state, tvm_param.ty, buffer.shape)
                 params.append(buffer)
             case ScalarParam(name, dtype, handle) if dtype.kind not in "iu":

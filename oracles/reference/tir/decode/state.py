@@ -9,7 +9,7 @@ from typing import TypeAlias
 from generators import tvm_api
 from oracles.reference.tir.context import ALONE, Context
 from oracles.reference.tir.decode.abi import DL_CPU
-from oracles.reference.tir.decode.pointer_kinds import PackedArgument, Pointer, Stack
+from oracles.reference.tir.decode.pointer_kinds import BufferAddress, PackedArgument, Pointer, Stack
 from oracles.reference.tir.nodes import Buffer, Expr, Seq, Stmt
 
 EMPTY = Seq(())
@@ -106,6 +106,13 @@ class DecodeState:
     """The kernels that were decoded in place."""
     calls: set[str] = field(default_factory=set)
     """The PrimFuncs that were decoded in place."""
+
+
+def hold(state: DecodeState, tvm_buffer: tvm_api.Buffer, buffer: Buffer) -> None:
+    """What a buffer of TVM is here, without offsets; and its pointer, where that is another variable."""
+    state.buffers[tvm_buffer.__chandle__()] = (buffer, None)
+    if (data := tvm_api.pointer_of(tvm_buffer)) is not None:
+        state.pointers.setdefault(data.__chandle__(), BufferAddress(buffer))
 
 
 StatementRule: TypeAlias = Callable[[DecodeState, tvm_api.Stmt], Stmt]

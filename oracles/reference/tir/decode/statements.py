@@ -15,7 +15,7 @@ from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules
 from oracles.reference.tir.decode.tvm_objects import POINTER_TYPE, is_function_call, lanes_of, op_name
 from oracles.reference.tir.decode.undefined import is_undefined
 from oracles.reference.tir.decode.variables import named, new_var
-from oracles.reference.tir.nodes import Assert, Bind, Const, Forget, If, Seq, Stmt, Store
+from oracles.reference.tir.nodes import Assert, Bind, Const, Expr, Forget, If, Seq, Stmt, Store
 
 _SILENT_ATTRIBUTES = (
     "hand_threaded",
@@ -149,7 +149,15 @@ def _assert(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
 
 def _return(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
     """The end of the function, and the number that it returns; a packed function returns 0 for success."""
-    value = expression(state, node.value)
+    return _ended(state, expression(state, node.value))
+
+
+def _returning_call(state: DecodeState, call: tvm_api.Expr) -> Stmt:
+    """The same as an intrinsic, before 0.26."""
+    return _ended(state, expression(state, call.args[0]))
+
+
+def _ended(state: DecodeState, value: Expr) -> Stmt:
     state.returns += 1
     state.ended = True
     if state.returned is None:
@@ -174,5 +182,5 @@ RULES = Rules(
         "Return": _return,
     },
     attributes=dict.fromkeys(_SILENT_ATTRIBUTES, _body),
-    effects={**dict.fromkeys(_NO_EFFECT, _nothing), "assume": _assume},
+    effects={**dict.fromkeys(_NO_EFFECT, _nothing), "assume": _assume, "ret": _returning_call},
 )

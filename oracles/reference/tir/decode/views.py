@@ -8,7 +8,7 @@ from generators import tvm_api
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.constants import fold, is_index
 from oracles.reference.tir.decode.pointer_kinds import BufferAddress, ElementAddress, Pointer, Workspace
-from oracles.reference.tir.decode.state import EMPTY, DecodeState, Placed
+from oracles.reference.tir.decode.state import EMPTY, DecodeState, Placed, hold
 from oracles.reference.tir.decode.variables import new_var
 from oracles.reference.tir.nodes import Alloc, Bind, Buffer, Const, DType, Expr, Seq, Stmt, View
 
@@ -42,7 +42,7 @@ def view_at(
     if not isinstance(pointer, BufferAddress):
         raise Unsupported("tirx.DeclBuffer[pointer]")
     buffer, stmt = part_of(state, str(tvm_buffer.name), pointer.buffer, dtype, shape, offset)
-    state.buffers[tvm_buffer.__chandle__()] = (buffer, None)
+    hold(state, tvm_buffer, buffer)
     return stmt if before is EMPTY else Seq((before, stmt))
 
 
@@ -66,7 +66,7 @@ def _placed(
         if not 0 <= start <= count - prod(shape):
             raise Trap("out-of-bounds", f"{state.name}: {tvm_buffer.name} reaches beyond {whole.name}")
         part, stmt = part_of(state, str(tvm_buffer.name), whole, dtype, shape, start)
-        state.buffers[tvm_buffer.__chandle__()] = (part, None)
+        hold(state, tvm_buffer, part)
         return stmt
     flat, stmt = part_of(state, whole.name, whole, dtype, (count,), 0)
     before = [] if stmt is EMPTY else [stmt]
@@ -75,7 +75,7 @@ def _placed(
         before.append(Bind(var, position))
         position = var
     first = fold("add", position, Const(offset, position.dtype), position.dtype)
-    state.buffers[tvm_buffer.__chandle__()] = (flat, None)
+    hold(state, tvm_buffer, flat)
     state.placed[tvm_buffer.__chandle__()] = Placed(first, shape)
     return Seq(tuple(before))
 
