@@ -351,7 +351,7 @@ def _wrong(failed: Failed, blamed: str, known: Facts) -> Cause:
             return Cause(blamed, f"loses the attribute {key}")
         case InKernel(kind=kind):
             return Cause(blamed, f"{kind}: {known.rewrite}", certain=known.rewrite is not None)
-    if known.changes_input and failed.symptom == INPUT_CHANGED:
+    if failed.symptom == INPUT_CHANGED:
         return Cause(blamed, "changes the module that it is given")
     if known.broken:
         return Cause(known.broken_by or blamed, known.broken)
