@@ -244,6 +244,8 @@ def _thrown(failed: Failed, running: str, known: Facts) -> Cause:
         return Cause(running if caller is None else caller.file, _REFUSED)
     if is_shared(site) and caller is None:
         return Cause(f"{site} in {running}", said)
+    if site.file == _THREADS:  # It hands on what raised in a thread, as the end of its message.
+        return Cause(running, said)
     who = running if caller is None else str(caller)
     if site.is_python and raised_in_python(failed.detail):
         return Cause(f"{site} in {running}", said)
@@ -258,10 +260,8 @@ def _thrown(failed: Failed, running: str, known: Facts) -> Cause:
 
 
 def _nameless(failed: Failed, who: str, said: str, known: Facts) -> Cause:
-    """The cause of an error in C++ that names no file: casts and containers of the FFI, and the C++ library.
-
-    A pass with code for each operator may fail on one of them in many ways, with many messages.
-    """
+    """The cause of an error in C++ that names no file: casts and containers of the FFI, and the C++ library. A pass
+    with code for each operator may fail on one of them in many ways, with many messages."""
     if native := last_called(failed.detail):
         return Cause(who, f"{native}: {said}")
     if known.each and len(known.operators) == 1:
@@ -270,6 +270,7 @@ def _nameless(failed: Failed, who: str, said: str, known: Facts) -> Cause:
 
 
 _PRIMITIVES = "src/s_tir/schedule/concrete_schedule.cc"
+_THREADS = "src/s_tir/support/parallel_for.h"
 _REFUSAL = re.compile(r"^(?:\w+\.)*ScheduleError: ", re.MULTILINE)
 _REFUSED = "raises what a schedule primitive refuses with, and does not decline"
 _CONSTRUCTOR = re.compile(r"(?:^|::)(\w+)::\1$")
@@ -351,7 +352,7 @@ def _wrong(failed: Failed, blamed: str, known: Facts) -> Cause:
             return Cause(blamed, f"loses the attribute {key}")
         case InKernel(kind=kind):
             return Cause(blamed, f"{kind}: {known.rewrite}", certain=known.rewrite is not None)
-    if known.changes_input and failed.symptom == INPUT_CHANGED:
+    if failed.symptom == INPUT_CHANGED:
         return Cause(blamed, "changes the module that it is given")
     if known.broken:
         return Cause(known.broken_by or blamed, known.broken)

@@ -15,6 +15,7 @@ from generators.passes.row import PassRow, Phase
 from generators.tvm_api import IRModule
 from oracles.calls.after_pass import after_pass
 from oracles.ir.fingerprint import FINGERPRINTS, fingerprints_after, same_program
+from oracles.preconditions import refused
 from oracles.reference.calling import AppliedPass
 from oracles.trace import Bench, Position, Raised, Step
 
@@ -89,7 +90,7 @@ def walk(
     position = start
     for index, call in enumerate(calls):
         with around(call):
-            outcome = bench.apply(call, position.module)
+            outcome = refused(rows[call.name], position.module) or bench.apply(call, position.module)
         counts = under_test is None or call.name in under_test
         step = taken(
             index, position, call, rows[call.name], outcome, tiers[index] if tiers else "B", counts, hash_input

@@ -40,7 +40,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("ir",),
         ("nested", "reference"),
         ("trace",),
-        ("tvm_errors", "calls"),
+        ("tvm_errors", "calls", "preconditions"),
         ("workbench", "walk"),
         ("builds",),
         ("oracle", "scripts"),

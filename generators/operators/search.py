@@ -215,6 +215,7 @@ def _draw_multinomial(s: Scope) -> Drawn:
 
 def _multinomial(weights: Array, sample: Array, rows: Array, dtype: str) -> Array | Scalar:
     edges = np.cumsum(weights, axis=1)[rows[:, 0]]
+    edges[:, -1] = np.inf  # a sample of 1, or a sum that rounding leaves below 1: the last one (topi, get_sample_index)
     return np.argmax(sample < edges, axis=1).reshape(-1, 1).astype(dtype)
 
 

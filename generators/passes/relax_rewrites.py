@@ -202,7 +202,17 @@ OPERATOR_ROWS = (
             "relax.transform.ToMixedPrecision('float16')",
         ),
         "src/relax/transform/to_mixed_precision.cc: float32 modules only; casts to float16 around matmul and conv",
-        Place(HIGH, first_only=True),
+        Place(
+            HIGH,
+            first_only=True,
+            documented=(
+                Documented(
+                    "Currently the pass assumes the input module to be fp32 only,",
+                    "relax/transform/transform.py",
+                    floats=frozenset({"float32"}),
+                ),
+            ),
+        ),
         promise=Promise(
             meaning=Meaning.APPROXIMATE,
             # the pass takes float32 modules only, and its result is none
@@ -241,7 +251,16 @@ OPERATOR_ROWS = (
         "UpdateVDevice",
         (),
         "src/relax/transform/update_vdevice.cc: replaces one of the module's virtual devices",
-        Place(GRAPH),
+        Place(
+            GRAPH,
+            documented=(
+                Documented(
+                    "The device index indicates the device on which the update will be performed.",
+                    "relax/transform/transform.py",
+                    infos=frozenset({"vdevice"}),
+                ),
+            ),
+        ),
         promise=Promise(keeps_attributes=False),
         fires=Fires(
             recipes=("hint_on_device",),

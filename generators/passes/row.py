@@ -122,7 +122,8 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Documented:
-    """What TVM itself says of the place of a pass among others (see `generators.passes.order`)."""
+    """What TVM itself says of the place of a pass among others (see `generators.passes.order`), and of the modules that
+    it takes (see `oracles.preconditions`)."""
 
     quote: str
     """TVM's words, with single spaces between them."""
@@ -134,6 +135,10 @@ class Documented:
     """Passes that do not come before this one."""
     ends_rewriting: bool = False
     """Afterwards only passes for later phases follow."""
+    floats: frozenset[str] = frozenset()
+    """The dtypes of floats in the modules that it takes, empty for all."""
+    infos: frozenset[str] = frozenset()
+    """Keys of the global infos that modules must have."""
 
 
 LIBRARY = "lib/libtvm_compiler.so"

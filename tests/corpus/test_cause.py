@@ -131,6 +131,8 @@ def test_a_changed_input_says_nothing_of_another_failure() -> None:
     facts = Facts(changes_input=True, rewrite=Rewrite(("a",), ("b",)))
     changed = str(cause_of("input_unchanged", Failed(INPUT_CHANGED, "x"), "SplitHostDevice", facts))
     assert changed == "SplitHostDevice: changes the module that it is given"
+    unseen = replace(facts, changes_input=False)  # a pass that gives its input back leaves nothing to compare
+    assert str(cause_of("input_unchanged", Failed(INPUT_CHANGED, "y"), "SplitHostDevice", unseen)) == changed
     for other in (Failed(WRONG_RESULT, "value: x"), Failed("ill-formed", "undefined variable")):
         assert str(cause_of("numeric", other, "SplitHostDevice", facts)) != changed
 

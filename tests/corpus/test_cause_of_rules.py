@@ -44,3 +44,25 @@ def test_what_a_search_meets_is_of_the_rule_whichever_search_it_is() -> None:
     assert one == f"AutoBind: {_REFUSED}"
     assert one != met("Bind", f"{error} 'bind': The loop is bound", "Replay[cuda]", "RewriteUnboundBlock")
     assert one != met("Bind", "ValueError: Check failed: (loop) is false", "Replay[cuda]", "AutoBind")
+
+
+def test_what_raises_in_a_thread_is_told_by_its_message_and_not_by_what_hands_it_on() -> None:
+    def handed_on(said: str) -> str:
+        place = (
+            "/project/src/s_tir/meta_schedule/database/../../support/parallel_for.h",
+            "support::parallel_for_dynamic()",
+        )
+        text = (
+            "Traceback (most recent call last):\n"
+            + frame(*place)
+            + f"RuntimeError: parallel_for_dynamic error with {said}\n"
+        )
+        return str(cause_of("survives", Failed(CRASH, "raised", text), "Evolve[llvm]", Facts(rule="RewriteLayout")))
+
+    one = handed_on("Check failed: (args.size() == initial_indices_orig.size()) is false: ")
+    assert one.startswith("RewriteLayout: ")
+    assert one != handed_on("Cannot treat type `tirx.Evaluate` as type `s_tir.SBlockRealize`")
+    evaluate, store = (
+        handed_on(f"Cannot treat type `tirx.{kind}` as type `x`") for kind in ("Evaluate", "BufferStore")
+    )
+    assert evaluate == store

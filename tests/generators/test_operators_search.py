@@ -51,3 +51,12 @@ def test_multinomial_walks_the_cumulative_weights() -> None:
     sample = np.array([[0.1], [0.3], [0.9]])
     got = OPERATORS["relax.multinomial_from_uniform"].meaning(weights, sample, np.array([[0], [0], [1]]), dtype="int64")
     assert got.tolist() == [[0], [2], [1]]
+
+
+def test_multinomial_takes_the_last_where_no_sum_is_above_the_sample() -> None:
+    """`get_sample_index` of TVM (python/tvm/relax/backend/dispatch_sampling.py, legalize_ops) asks for the last one."""
+    weights = np.array([[0.25, 0.5, 0.25]])
+    meaning = OPERATORS["relax.multinomial_from_uniform"].meaning
+    assert meaning(weights, np.array([[1.0]]), np.array([[0]]), dtype="int64").tolist() == [[2]]
+    short = np.nextafter(weights.astype(np.float32), 0)  # the sum is below 1
+    assert meaning(short, np.array([[1 - 1e-7]], np.float32), np.array([[0]]), dtype="int64").tolist() == [[2]]

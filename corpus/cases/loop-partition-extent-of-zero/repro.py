@@ -1,0 +1,66 @@
+"""[S-TIR] LoopPartition gives a module that reads or writes out of bounds
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+from __future__ import annotations
+import mmap, os, signal, sys
+sys.excepthook = hook = lambda *why: (
+    sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(1 if why[0] is AssertionError else 2))
+from typing import TypeVar
+import numpy as np
+import tvm
+from tvm import relax
+from tvm import s_tir
+from tvm.script import ir as I, relax as R, tirx as T
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+m = TypeVar("m")
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def prim(T18: T.Buffer((m,), "float16")):
+        for i20 in range(m):
+            T18[i20] = T.if_then_else(T.likely(i20 <= m - T.int64(2)), T.float16(1.0), T.float16(1.0))
+
+    @R.function
+    def main() -> R.Tensor((0,), dtype="float16"):
+        cls = Module
+        a = R.call_tir(cls.prim, R.tuple(), out_ty=R.Tensor((0,), dtype="float16"))
+        return a
+
+def show():
+    mod = s_tir.transform.LoopPartition()(Module)
+    import ctypes, mmap
+
+    executable = tvm.compile(mod, tvm.target.Target("llvm"))
+
+    def walled(array, at_end):  # An input between two pages that cannot be read, and "?" on its own pages.
+        size = max(-(-array.nbytes // 4096), 1) * 4096
+        memory = mmap.mmap(-1, size + 8192)
+        memory.write(b"?" * len(memory))
+        address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        for wall in (address, address + 4096 + size):
+            ctypes.CDLL(None).mprotect(ctypes.c_void_p(wall), 4096, 0)
+        start = 4096 + at_end * (size - array.nbytes) // 64 * 64
+        inner = np.frombuffer(memory, array.dtype, array.size, start).reshape(array.shape)
+        inner[...] = array
+        return tvm.runtime.from_dlpack(inner)
+
+    for at_end in (False, True):
+        vm = relax.VirtualMachine(executable, tvm.cpu())
+        got = vm["main"]().numpy()
+        want = np.zeros(0, "float16")
+        kinds = [f"{a.dtype}{a.shape}" for a in (got, want)]
+        assert kinds[0] == kinds[1], f"the output is {kinds[0]} instead of {kinds[1]}"
+        wrong = ~np.isclose(got.astype("float64"), want.astype("float64"), rtol=0, atol=0.0, equal_nan=True)
+        assert not wrong.any(), f"the output is {got[wrong][0]} instead of {want[wrong][0]}"
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
+sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
+leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
+signal.alarm(120)
+show()
+leave(print("the bug is gone", flush=True) or 0)
