@@ -1,40 +1,90 @@
-"""What a script needs of the user's `--load` file: its text, where it stands alone, else the files to put beside it."""
+"""What a script needs of the user's `--load` file: its text and all that it imports, or the files to put beside it."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from corpus.imported_files import UserModule, imported_files
+
 MOST_BYTES = 1 << 16
-"""A file that is larger is not carried inside of a script."""
+"""Files that are larger, all together, are not carried inside of a script."""
+FOLDER = "PASSFUZZ_LOADED"
+"""The variable that names another folder than the script's own for files that it does not carry."""
+_PLACES = {"__file__", "__path__", "__spec__", "__import__"}
+_FINDERS = {"import_module", "spec_from_file_location", "run_path", "run_module"}
+"""A file that names one of these needs more than can be seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedModule:
+    """A module inside of a script. literal: its text as a Python literal."""
+
+    name: str
+    literal: str
+    package: bool
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedFile:
-    """A file with passes, for a script. literal: its text as a Python literal, where the file stands alone.
+    """A file with passes, for a script. literal: its text as a Python literal; carried: the modules that it imports.
 
-    beside: where it does not, the names of the files that the script needs in its own folder, the file itself first.
+    beside: where it cannot be carried, what the script needs in its own folder, the file itself first.
     """
 
     path: Path
     literal: str | None
+    carried: tuple[CarriedModule, ...]
     beside: tuple[str, ...]
 
 
 def loaded_file(path: Path) -> LoadedFile:
-    """Reads the file. One that cannot be read, or that Python cannot, has nothing to be carried."""
+    """Reads the file and what it imports. Of one that cannot be read, or that Python cannot, no more than that."""
     try:
         text = path.read_text(encoding="utf-8") if path.stat().st_size <= MOST_BYTES else ""
-        tree = ast.parse(text)
-        needed = sorted(set(_files_needed(tree, path.parent)))
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return LoadedFile(path, None, (path.name,))
-    places = any(isinstance(node, ast.Name) and node.id == "__file__" for node in ast.walk(tree))
-    if not text or needed or places:
-        return LoadedFile(path, None, (path.name, *needed))
-    return LoadedFile(path, literal_of(text if text.endswith("\n") else f"{text}\n"), ())
+        needed = imported_files(path, ast.parse(text), MOST_BYTES)
+    except _UNREADABLE:
+        return LoadedFile(path, None, (), (path.name,))
+    carried = _carried(text, needed)
+    if carried is None:
+        return LoadedFile(path, None, (), tuple(dict.fromkeys((path.name, *(module.top for module in needed)))))
+    return LoadedFile(path, literal_of(text if text.endswith("\n") else f"{text}\n"), carried, ())
+
+
+def _carried(text: str, needed: Sequence[UserModule]) -> tuple[CarriedModule, ...] | None:
+    """The modules with their texts; None where a script cannot carry these and the text of the file itself."""
+    if not text or not all(module.is_text for module in needed):
+        return None
+    try:
+        texts = ["" if module.file is None else module.file.read_text(encoding="utf-8") for module in needed]
+        if any(map(_looks_around, (text, *texts))) or sum(len(one.encode()) for one in (text, *texts)) > MOST_BYTES:
+            return None
+    except _UNREADABLE:
+        return None
+    return tuple(
+        CarriedModule(module.name, literal_of(one), module.package) for module, one in zip(needed, texts, strict=True)
+    )
+
+
+def _looks_around(text: str) -> bool:
+    """Whether a file asks where it is, or imports by a name that we cannot see."""
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Name(name) if name in _PLACES | _FINDERS:
+                return True
+            case ast.Attribute(attr=name) if name in _FINDERS:
+                return True
+    return False
+
+
+_UNREADABLE = (OSError, SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+def loaded_environment(load: str | None) -> dict[str, str]:
+    """The variables with which a script finds what it does not carry, on the machine of who has written the file."""
+    return {} if load is None else {FOLDER: str(Path(load).absolute().parent)}
 
 
 def literal_of(text: str) -> str:
@@ -47,18 +97,3 @@ def literal_of(text: str) -> str:
         except (SyntaxError, ValueError):
             continue
     return repr(text)
-
-
-def _files_needed(tree: ast.Module, folder: Path) -> Iterator[str]:
-    """The files and folders beside the file that it imports."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Import(names=names):
-                modules = [alias.name for alias in names]
-            case ast.ImportFrom(module=module, names=names, level=level):
-                modules = [module or ""] if level == 0 or module else [alias.name for alias in names]
-            case _:
-                continue
-        for module in modules:
-            first = module.partition(".")[0]
-            yield from (name for name in (f"{first}.py", first) if first and (folder / name).exists())

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.frames import FRAMES
-from corpus.loaded_file import loaded_file
+from corpus.loaded_file import FOLDER, loaded_file
 from corpus.module_text import without_imports
 from corpus.repro_calls import Calls
 from corpus.repro_passes import PassLines, folded
@@ -176,6 +176,7 @@ def _around(parts: _Parts) -> dict[str, Any]:
         "script": parts.script,
         "loaded": None if stored.case.load is None else loaded_file(Path(stored.case.load)),
         "loaded_names": _loaded_names(stored.case),
+        "loaded_folder": FOLDER,
         "plain": parts.manner.plain,
         "once": parts.calls.once(),
         "hang_s": HANG_S if isinstance(stored.evidence, Hung) else None,

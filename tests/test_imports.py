@@ -49,8 +49,8 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "corpus": (
         ("answers", "escapes", "regular_files", "toml_text", "whole_folder"),
-        ("arrays_file", "encoding", "frames", "loaded_file", "migration", "named_errors", "own", "poison_fill"),
-        ("portable", "repro_imports", "rewrites", "schedule", "script_losses", "script_modules"),
+        ("arrays_file", "encoding", "frames", "imported_files", "migration", "named_errors", "own", "poison_fill"),
+        ("loaded_file", "portable", "repro_imports", "rewrites", "schedule", "script_losses", "script_modules"),
         ("signature", "throw_site", "tracebacks"),
         ("cause", "severity"),
         ("finding", "module_text"),

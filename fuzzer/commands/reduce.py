@@ -84,7 +84,7 @@ def reduce_case(path: Path, options: ReduceOptions, display: Display | None = No
         return NothingToReduce(reduction.tried)
     reduction = replace_sizes(reduction, before)
     tries = max(options.keep.flaky, 1 if reduction.shows is None else 2)
-    what = None if request.predicate is not None else shown(reduction, request.trust, tries)
+    what = None if request.predicate is not None else shown(reduction, request.trust, tries, request.case.load)
     return _result(reduction, what, request, out)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpus.answers import FAILS, PASSES
+from corpus.loaded_file import loaded_environment
 from corpus.repro import json_beside
 from fuzzer.errors import EnvironmentFault
 from fuzzer.oneshot.messages import Reduction
@@ -44,11 +45,11 @@ class Shown:
         return f"{self.times} of {self.of}"
 
 
-def shown(reduction: Reduction, trust: bool, tries: int = 1) -> Shown:
+def shown(reduction: Reduction, trust: bool, tries: int = 1, load: str | None = None) -> Shown:
     """What fresh processes say of the scripts, which are run in turn while one says that the failure is gone.
 
-    trust: whether a process has no walls around it. tries: up to so many runs may be needed until the failure shows; a
-    script that does not show it in the first run is run RUNS times at least.
+    trust: whether a process has no walls around it. load: the user's file of passes. tries: up to so many runs may be
+    needed until the failure shows; a script that does not show it in the first run is run RUNS times at least.
     """
     # Not the folder that the reduction has written into, where links may lie in wait.
     with scratch_folder() as folder, scratch_folder() as scratch:
@@ -59,12 +60,12 @@ def shown(reduction: Reduction, trust: bool, tries: int = 1) -> Shown:
         status, said, number = PASSES, "", 0
         for number, repro in enumerate(reduction.repros):
             write_text(script, repro)
-            status, said = _run(script, walled)
+            status, said = _run(script, load, walled)
             if status == FAILS and tries == 1:
                 return Shown(number, 1, 1)
             if status != PASSES:
                 break
-        more = [_run(script, walled)[0] for _ in range(max(tries, RUNS) - 1)]
+        more = [_run(script, load, walled)[0] for _ in range(max(tries, RUNS) - 1)]
         return Shown(number, [status, *more].count(FAILS), 1 + len(more), said)
 
 
@@ -76,11 +77,11 @@ def proposed_tries(times: int, of: int) -> int:
     return min(MOST_PROPOSED, math.ceil(math.log(1 - SURE) / math.log(1 - rate)))
 
 
-def _run(script: Path, scratch: str | None) -> tuple[int, str]:
+def _run(script: Path, load: str | None, scratch: str | None) -> tuple[int, str]:
     """The exit status of a script, and the last line that it printed as the end of a sentence."""
     words = [sys.executable, str(script)]
     command = words if scratch is None else sandbox.command(words, scratch)
-    environment = {**os.environ, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, "TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **loaded_environment(load)}
     try:
         ended = subprocess.run(
             command,

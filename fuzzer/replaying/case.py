@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from corpus.loaded_file import loaded_environment
 from corpus.portable.text import adapted, with_shims
 from corpus.registry import Registry
 from corpus.replayable import Replayable
@@ -85,9 +86,10 @@ class Replayer:
         scratch.mkdir()
         folder.mkdir()
         walled = not self.trust and case.case.load is None
+        variables = loaded_environment(None if case.case.load is None else str(found.folder / case.case.load))
         greeting = self.warm.greeting
         if not (greeting.not_read or greeting.shimmed):
-            return Job((found.folder / REPRO).absolute(), scratch, folder, walled, text)
+            return Job((found.folder / REPRO).absolute(), scratch, folder, walled, text, variables)
         place = outer / found.slug
         place.mkdir()
         for one in found.folder.absolute().iterdir():
@@ -95,7 +97,7 @@ class Replayer:
                 os.symlink(one, place / one.name)
         text = with_shims(adapted(text, greeting.not_read))
         (place / REPRO).write_text(text, encoding="utf-8")
-        return Job(place / REPRO, scratch, folder, walled, text)
+        return Job(place / REPRO, scratch, folder, walled, text, variables)
 
 
 _Run = Callable[[Job], tuple[ScriptEnd, float]]

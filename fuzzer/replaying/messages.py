@@ -17,7 +17,8 @@ class RunScript:
     """To the server: run a script as Python's main program.
 
     folder: where what it prints goes, as the files "stdout" and "stderr"; it cannot reach it otherwise. scratch: its
-    own folder for files. walled: whether walls are around it. The answer carries `number`.
+    own folder for files. walled: whether walls are around it. variables: of its environment, beside the server's. The
+    answer carries `number`.
     """
 
     number: int
@@ -25,6 +26,7 @@ class RunScript:
     folder: str
     scratch: str
     walled: bool
+    variables: dict[str, str]
     limit_s: float
 
 

@@ -187,6 +187,7 @@ def become(parent: int, request: RunScript) -> NoReturn:
         go_on_guarded(parent, _end)
         _forget_handlers()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.environ.update(request.variables)
         if request.walled:
             sandbox.enter(request.scratch)
         status = _run(request.script)

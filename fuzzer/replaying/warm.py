@@ -56,13 +56,14 @@ MOST_OUTPUT = 1 << 18
 @dataclass(frozen=True, slots=True)
 class Job:
     """A script to run. file: where it lies, and text: what it says. scratch: its folder for files; folder: where what
-    it prints goes, which it cannot reach itself. walled: whether walls are around it."""
+    it prints goes, which it cannot reach itself. walled: whether walls are around it. variables: of its environment."""
 
     file: Path
     scratch: Path
     folder: Path
     walled: bool
     text: str
+    variables: dict[str, str] = field(default_factory=dict)
 
 
 class ServerGone(Exception):
@@ -89,7 +90,7 @@ class WarmTvm:
             number = self._count
             self._waiting[number] = answers
             places = str(job.file), str(job.folder), str(job.scratch)
-            self._send(RunScript(number, *places, job.walled, CASE_TIMEOUT_S))
+            self._send(RunScript(number, *places, job.walled, job.variables, CASE_TIMEOUT_S))
         try:
             answer = answers.get(timeout=CASE_TIMEOUT_S + ANSWER_TIMEOUT_S)
         except queue.Empty:
@@ -138,7 +139,11 @@ class WarmTvm:
         command = guarded(sandbox.command(words, job.scratch) if job.walled else words)
         with _opened(job.folder) as (stdout, stderr):
             process = subprocess.Popen(
-                command, stdout=stdout, stderr=stderr, env=self.tvm.environment(), start_new_session=True
+                command,
+                stdout=stdout,
+                stderr=stderr,
+                env={**self.tvm.environment(), **job.variables},
+                start_new_session=True,
             )
             self._fresh.add(process)
             try:

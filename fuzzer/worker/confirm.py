@@ -19,6 +19,7 @@ from pathlib import Path
 from corpus.answers import FAILS, PASSES
 from corpus.finding import Finding
 from corpus.findings import save_finding, with_each_fill
+from corpus.loaded_file import loaded_environment
 from corpus.repro import shown_by_script
 from fuzzer.processes.guard import end, guarded
 from fuzzer.processes.start import module_command, worker_environment
@@ -58,7 +59,7 @@ def _tried(finding: Finding, room: Path) -> tuple[Tried, bool]:
     folder = save_finding(room, finding)
     for _ in range(TRIALS_BY_CHANCE if by_chance else 1):
         try:
-            status, said = _run(_command(finding, folder))
+            status, said = _run(_command(finding, folder), loaded_environment(finding.case.load))
         except subprocess.TimeoutExpired:
             return Tried(finding, False, f"no answer within {DEADLINE_S:g} s"), False
         if status in KILLED:
@@ -68,14 +69,14 @@ def _tried(finding: Finding, room: Path) -> tuple[Tried, bool]:
     return Tried(finding, True), False
 
 
-def _run(command: list[str]) -> tuple[int, bytes]:
+def _run(command: list[str], variables: dict[str, str]) -> tuple[int, bytes]:
     """Exit status and standard output of a command, which ends with this process. Raises TimeoutExpired."""
     with subprocess.Popen(
         guarded(command),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env=worker_environment(),
+        env={**worker_environment(), **variables},
         start_new_session=True,
     ) as process:
         try:

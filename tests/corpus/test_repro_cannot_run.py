@@ -26,7 +26,7 @@ CANNOT_SAYS = {
     "unknown pass": "GoneInThisVersion",
     "script of another version": "DiagnosticError",
     "set-up pass that fails": "Error",
-    "loaded file that is gone": "FileNotFoundError",
+    "loaded file that is gone": "put beside this script",
 }
 
 

@@ -105,6 +105,15 @@ def saves(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     monkeypatch.setattr(confirm, "save_finding", save)
 
 
+def test_a_script_finds_the_file_that_it_does_not_carry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stands where the user has it, and not beside the script."""
+    saves(monkeypatch, "import os\nprint(open(os.environ['PASSFUZZ_LOADED'] + '/mine.py').read())\nos._exit(1)\n")
+    one = replace(finding(), case=replace(finding().case, load=str(tmp_path / "mine.py")))
+    assert not confirmed(one, tmp_path).shown
+    (tmp_path / "mine.py").write_text("PASSES = {}")
+    assert confirmed(one, tmp_path).shown
+
+
 @pytest.mark.parametrize(("shows", "shown"), [(TRIALS_BY_CHANCE - 1, False), (TRIALS_BY_CHANCE, True)])
 def test_what_may_hang_on_chance_must_show_every_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shows: int, shown: bool

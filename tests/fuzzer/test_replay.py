@@ -117,6 +117,20 @@ def test_a_script_that_breaks_before_it_judges_is_an_error(tmp_path: Path, scrip
     assert "Error" in row.message
 
 
+@pytest.mark.parametrize("load", ["/home/me/mine.py", "mine.py"])
+def test_a_script_is_told_where_the_file_is_that_it_may_need(tmp_path: Path, load: str) -> None:
+    """A relative path is one from the folder of the case, and the same holds of a fresh process."""
+    script = "import os; print(os.environ['PASSFUZZ_LOADED'], 'exists'); exit(1)"
+    case = stored(("0.27", "fails"))
+    write_case(tmp_path / "case", replace(case, case=replace(case.case, load=load)), script, "readme", made_here=True)
+    (row,) = replay.replay(tmp_path, ()).rows
+    said = row.message
+    regressed = replace(case, case=replace(case.case, load=load), expected=(("0.27", "passes"),))
+    write_case(tmp_path / "case", regressed, script, "readme", made_here=True)
+    (row,) = replay.replay(tmp_path, ()).rows
+    assert (said, row.message) == (f"{(tmp_path / 'case' / load).parent} exists",) * 2
+
+
 def test_a_case_without_its_script_is_an_error(tmp_path: Path) -> None:
     put(tmp_path, "case", "exit(0)", ("0.27", "fails"))
     (tmp_path / "case" / "repro.py").unlink()

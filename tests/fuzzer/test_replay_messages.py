@@ -32,7 +32,7 @@ FROM: list[FromServer] = [
     NoTvm("ImportError: é\n"),
     ScriptRan(3, 139, False, 0.25, 0.125),
 ]
-RUN = RunScript(3, "/case/repro.py", "/said", "/scratch", True, 120.0)
+RUN = RunScript(3, "/case/repro.py", "/said", "/scratch", True, {"A": "b"}, 120.0)
 
 
 @pytest.mark.parametrize("said", FROM, ids=lambda said: type(said).__name__)
