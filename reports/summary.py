@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
@@ -108,15 +109,26 @@ class Report:
         return {"schema": SCHEMA, **facts, **self.tally.to_json(), "causes": causes, "findings": findings}
 
 
-def begins_again(out: Path) -> None:
-    """Says in summary.json that the run of a folder has not ended: it is gone on with. Raises OSError."""
+@contextmanager
+def begun_again(out: Path) -> Iterator[None]:
+    """Says in summary.json that the run of a folder has not ended: it is gone on with. Where that is refused before
+    anything else is written there, the file is what it was. Raises OSError."""
     path = out / SUMMARY_FILE
     try:
-        summary = json.loads(path.read_bytes())
+        before = path.read_bytes()
+        summary = json.loads(before)
         summary.update(ended=None, interrupted=False)
     except (FileNotFoundError, ValueError, AttributeError, RecursionError):
-        return  # what cannot be read is written anew once a worker is ready
-    write_text(path, json.dumps(summary, indent=1) + "\n")
+        yield  # what cannot be read is written anew once a worker is ready
+        return
+    after = json.dumps(summary, indent=1) + "\n"
+    write_text(path, after)
+    try:
+        yield
+    except BaseException:
+        if path.exists() and path.read_bytes() == after.encode():
+            write_atomically(path, before)
+        raise
 
 
 class UnreadableOut(Exception):

@@ -56,7 +56,7 @@ from fuzzer.trial.determinism import hash_seeds
 from fuzzer.trust import only_trusted
 from fuzzer.versions import tvm_version
 from oracles.verdict import WRONG_RESULT
-from reports.summary import begins_again, read_findings
+from reports.summary import begun_again, read_findings
 from reports.tally import Tally, bump
 
 READY_S = 180.0
@@ -397,8 +397,8 @@ def run_campaign(
         checkpoint = read_checkpoint(settings.out, settings.trust)
         if changed := refuse_other_tvm(settings.out, checkpoint.versions, versions()):
             tell(f"warning: {changed}")
-        begins_again(settings.out)
         settings = checkpoint.begun.within(settings)
-        campaign = _Campaign(settings, observer, interrupts, plan(settings, scratch))
-        campaign.go_on(checkpoint)
-        return campaign.run()
+        with begun_again(settings.out):
+            campaign = _Campaign(settings, observer, interrupts, plan(settings, scratch))
+            campaign.go_on(checkpoint)
+            return campaign.run()

@@ -11,12 +11,13 @@ import pytest
 
 from corpus.findings import save_finding
 from corpus.own import is_own
+from fuzzer.campaign import loop
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, read_checkpoint
 from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observer
 from fuzzer.campaign.out_folder import unconfirmed_in
 from fuzzer.commands.run import report_of
-from fuzzer.errors import UsageError
+from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.processes.lines import line_of
 from fuzzer.protocol import Answer, CandidateDigests, CaseDigests, Confirmed, Judged, Killed, Ready, Reduced
 from fuzzer.settings import Settings
@@ -120,6 +121,25 @@ def run_and_write(out: Path, **options: Any) -> None:
     writing = writer(out)
     result = run_campaign(asked, writing)
     writing.write(report_of(asked, result, None))
+
+
+@pytest.mark.parametrize("why", [UsageError, EnvironmentFault, KeyboardInterrupt])
+def test_a_run_that_cannot_be_gone_on_with_is_what_it_was(
+    why: type[BaseException], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The file of --load is gone, say, which a worker finds out."""
+    out = tmp_path / "out"
+    run_and_write(out, cases=20)
+    before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+
+    def refuses(*_given: object) -> None:
+        assert read_out(out).facts.ended is None
+        raise why("no")
+
+    monkeypatch.setattr(loop, "workforce_of", refuses)
+    with pytest.raises(why):
+        run_campaign(settings(out, seed=None, cases=40, resume=True), writer(out))
+    assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == before
 
 
 def test_a_failure_that_does_not_show_again_is_listed_with_its_case(tmp_path: Path) -> None:
