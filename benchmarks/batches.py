@@ -1,7 +1,7 @@
 """Judges cases in forked children, as a worker does, and adds up what they count: for benchmarks of single cases.
 
 A child takes a few cases one after another; a case that crashes or hangs is counted, and the next child goes on with
-the rest. CPU seconds are the kernel's, of the children alone: start-up and imports are not in them.
+the rest. CPU seconds are the kernel's, of the children alone: start-up and imports are not in them. This imports TVM.
 """
 
 from __future__ import annotations
@@ -19,7 +19,14 @@ from fuzzer.processes.pool import BATCH
 from fuzzer.protocol import Failure, Judged, Plan
 from fuzzer.trial.repertoire import Repertoire, repertoire_of
 from fuzzer.worker.child import before_forking, judge_case
+from generators.passes.sequences import KINDS
+from oracles.table import ORACLES
 from reports.tally import Tally
+
+CHEAP = tuple(name for name, row in ORACLES.items() if row.builders is None)
+"""The oracles that build nothing."""
+RELAX = tuple(kind for kind, _ in KINDS if kind not in ("tir_pipeline", "schedule"))
+"""The kinds of cases whose passes are those of Relax."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +41,7 @@ class JudgedBatch:
 
 
 def judge_indices(plan: Plan, indices: Sequence[int], without: Sequence[str] = ()) -> JudgedBatch:
-    """The tally of these cases of the plan's campaign, as if the passes named in `without` were in no table.
-
-    Imports TVM into this process.
-    """
+    """The tally of these cases of the plan's campaign, as if the passes named in `without` were in no table."""
     repertoire = repertoire_of(plan)
     rows = {name: row for name, row in repertoire.rows.items() if name not in without}
     repertoire = replace(repertoire, rows=rows)

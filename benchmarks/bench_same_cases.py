@@ -29,7 +29,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import tvm
 
-from benchmarks.bench_throughput import CHEAP, RELAX
+from benchmarks.batches import CHEAP, RELAX
 from benchmarks.children import Say, in_child
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Plan

@@ -26,12 +26,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import tvm
 from tvm import relax
 
-from benchmarks.batches import JudgedBatch, judge_indices
+from benchmarks.batches import CHEAP, RELAX, JudgedBatch, judge_indices
 from benchmarks.children import Say, in_child
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import repertoire_of
 from fuzzer.worker.draw import draw_experiment
-from generators.passes.sequences import KINDS
 from generators.passes.table import TIR_PASSES
 from generators.relax.knobs import Knobs
 from generators.relax.relax_program import draw_program
@@ -39,17 +38,12 @@ from generators.source import SeededSource
 from generators.tir.relax_caller import CALLED
 from oracles.ir.walk import prim_funcs
 from oracles.reference.numbers import Numbers
-from oracles.table import ORACLES
 from oracles.trace import MeaningState
 from oracles.workbench import Workbench
 
 OPERATORS = 15
 TARGET = {"kind": "llvm", "opt-level": 0}
 PHASES = ("generate", "passes", "oracles", "reference", "build")
-
-
-CHEAP = tuple(name for name, row in ORACLES.items() if row.builders is None)
-RELAX = tuple(kind for kind, _ in KINDS if kind not in ("tir_pipeline", "schedule"))
 
 
 def measure(seed: int, cases: int, build_share: float, kinds: tuple[str, ...]) -> JudgedBatch:

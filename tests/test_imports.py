@@ -18,6 +18,9 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("generators", "oracles", "corpus", "reports", "fuzzer")
 """Left to right: a room imports only itself and the rooms before it."""
 
+ORDERED = (*ROOMS, "benchmarks")
+"""The folders with an order inside. Benchmarks import any room and tests; no room imports them."""
+
 INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     "generators": (
         ("compat", "dtypes", "json_values"),
@@ -97,6 +100,35 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("cli_capture", "cli_coverage", "cli_replay", "cli_run"),
         ("cli",),
     ),
+    "benchmarks": (
+        ("campaigns", "children", "decided_faults", "decided_modules", "recorded_tests", "reduce_models"),
+        ("batches", "fires", "reduce_families"),
+        (
+            "bench_agreement",
+            "bench_causes",
+            "bench_cuda_cpu",
+            "bench_decided",
+            "bench_engines",
+            "bench_faults",
+            "bench_faults_injected",
+            "bench_fire_rate",
+            "bench_integers",
+            "bench_levels",
+            "bench_plugin",
+            "bench_prim_funcs",
+            "bench_reduce",
+            "bench_reduce_leftovers",
+            "bench_reduce_models",
+            "bench_reduction",
+            "bench_report",
+            "bench_same_cases",
+            "bench_seeds",
+            "bench_throughput",
+            "bench_tir",
+            "bench_validity",
+        ),
+        ("__main__",),
+    ),
 }
 """What is inside each room, lowest first: files, folders, or files of a folder that are lower than the others
 (the longest entry counts). Each imports only what is lower, or itself; entries of one line do not import each
@@ -132,8 +164,8 @@ RENAMED = {
 
 
 def sources() -> Iterator[Path]:
-    """Every Python file of the rooms and their tests, stored cases apart."""
-    for room in (*ROOMS, "tests"):
+    """Every Python file of the rooms, the benchmarks and the tests, stored cases apart."""
+    for room in (*ORDERED, "tests"):
         for path in sorted((ROOT / room).rglob("*.py")):
             if "cases" not in path.parts:
                 yield path
@@ -155,7 +187,7 @@ def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_imports_point_left(room: str) -> None:
-    to_the_right = {"tests", *ROOMS[ROOMS.index(room) + 1 :]}
+    to_the_right = {"tests", "benchmarks", *ROOMS[ROOMS.index(room) + 1 :]}
     wrong = [
         f"{path.relative_to(ROOT)}:{line} imports {module}"
         for path in sources()
@@ -167,9 +199,9 @@ def test_imports_point_left(room: str) -> None:
 
 
 def modules() -> dict[str, Path]:
-    """Every module of the rooms by its dotted name."""
+    """Every module of the ordered folders by its dotted name."""
     found = {".".join(p.relative_to(ROOT).with_suffix("").parts): p for p in sources() if p.parts[-1] != "tests"}
-    return {name.removesuffix(".__init__"): path for name, path in found.items() if name.split(".")[0] in ROOMS}
+    return {name.removesuffix(".__init__"): path for name, path in found.items() if name.split(".")[0] in ORDERED}
 
 
 def arrows() -> dict[str, set[str]]:
@@ -199,7 +231,7 @@ def place_of(module: str) -> tuple[int, str]:
     raise AssertionError(f"{module} is in no line of INNER_ORDER")
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@pytest.mark.parametrize("room", ORDERED)
 def test_the_inside_of_a_room_is_built_upwards(room: str) -> None:
     wrong = []
     for module, targets in arrows().items():
@@ -211,7 +243,7 @@ def test_the_inside_of_a_room_is_built_upwards(room: str) -> None:
     assert sorted(wrong) == []
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@pytest.mark.parametrize("room", ORDERED)
 def test_the_order_names_what_is_there(room: str) -> None:
     there = {"/".join(name.split(".")[1:]) for name in modules() if name.split(".")[0] == room}
     named = {entry for line in INNER_ORDER[room] for entry in line}
