@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from generators.dtypes import Array
 from generators.tvm_api import PrimFunc
 from oracles.reference.tir.memory import InitMask
-
-if TYPE_CHECKING:
-    from oracles.reference.tir.engine import Compiled
-    from oracles.reference.tir.program import PythonProgram
+from oracles.reference.tir.program import PythonProgram
 
 LIMIT = 1 << 18
 """Bytes of arguments up to which a call keeps copies of them."""
@@ -32,7 +29,7 @@ class RecordedCall:
     """
 
     function: PrimFunc
-    compiled: Compiled
+    compiled: Any
     program: PythonProgram
     given: tuple[object, ...]
     full: frozenset[int]
@@ -46,7 +43,7 @@ class RecordedCall:
     def begun(
         cls,
         function: PrimFunc,
-        compiled: Compiled,
+        compiled: Any,
         program: PythonProgram,
         args: Sequence[object],
         known: Sequence[InitMask],
