@@ -5,7 +5,8 @@ how often it was applied, the share that changed the module, refusals. Rows belo
 
 --mixed N: a campaign of N cases over the targets, as `passfuzz run` draws it: the passes that never fired, the cases to
 the first firing of each pass (median, quartile, nine in ten; N where there was none), and the rates. With --even every
-row is drawn as often as any other: then the rates are the table that `generators.passes.need` holds.
+row is drawn as often as any other: then the rates are those that the rows of the pass table say (`Fires.rate`). One
+that now gives another weight is marked with what its row says.
 
     python -m benchmarks.bench_fire_rate [--cases 40] [--seed 1] [--target llvm] [--only NAME ...] [--mixed N [--even]]
 """
@@ -16,15 +17,18 @@ import argparse
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from benchmarks.fires import Fired, fired
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import repertoire_of
-from generators.passes.excluded import QUIET
-from generators.passes.need import FIRES
+from generators.passes.need import weight_of
+from generators.passes.row import PassRow, Rate
 from generators.passes.table import PASSES
 from generators.targets import TARGETS
+
+LOUD = [name for name, row in PASSES.items() if not row.fires.quiet]
+"""The passes that can fire."""
 
 
 @dataclass(slots=True)
@@ -47,18 +51,18 @@ class Firings:
     @property
     def never(self) -> list[str]:
         """The passes that can fire and did not."""
-        return sorted(name for name in PASSES if name not in QUIET and not self.cases_with[name])
+        return sorted(name for name in LOUD if not self.cases_with[name])
 
     @property
     def waits(self) -> list[int]:
         """The cases to the first firing of each pass that can fire, sorted; all cases where there was none."""
-        return sorted(self.first.get(name, self.cases) for name in PASSES if name not in QUIET)
+        return sorted(self.first.get(name, self.cases) for name in LOUD)
 
     @property
-    def per_1000(self) -> dict[str, int]:
-        """In how many of 1,000 cases each pass fired, where that is one or more."""
+    def rates(self) -> dict[str, Rate]:
+        """How often each pass fired, where that was in one of 1,000 cases or more."""
         rates = {name: round(1000 * number / self.cases) for name, number in self.cases_with.items()}
-        return {name: rate for name, rate in sorted(rates.items()) if rate}
+        return {name: Rate(rate) for name, rate in sorted(rates.items()) if rate}
 
 
 def firings(cases: Iterable[Fired]) -> Firings:
@@ -69,19 +73,33 @@ def firings(cases: Iterable[Fired]) -> Firings:
     return found
 
 
-def mixed(cases: int, seed: int, targets: Sequence[str]) -> str:
+def unrated(row: PassRow) -> PassRow:
+    """The row as one that is drawn as often as any other."""
+    return replace(row, fires=replace(row.fires, rate=None))
+
+
+def mixed(cases: int, seed: int, targets: Sequence[str], even: bool) -> str:
     """A mixed campaign, as text."""
     plan = Plan(seed, targets=tuple(targets))
-    found = firings(fired(plan, repertoire_of(plan), range(cases)))
+    repertoire = repertoire_of(plan)
+    if even:
+        repertoire = replace(repertoire, rows={name: unrated(row) for name, row in repertoire.rows.items()})
+    found = firings(fired(plan, repertoire, range(cases)))
     waits = found.waits
     some = [f"{share:.0%} of passes within {waits[int(share * (len(waits) - 1))]}" for share in (0.75, 0.9)]
     return "\n".join(
         (
             f"never fired in {cases} cases: {', '.join(found.never) or 'none'}",
             f"cases to the first firing: median {statistics.median(waits):g}, {', '.join(some)}",
-            *(f'    "{name}": {rate},' for name, rate in found.per_1000.items()),
+            *(f"{name:50}{rate.per_1000:5}{_renewed(name, rate)}" for name, rate in found.rates.items()),
         )
     )
+
+
+def _renewed(name: str, rate: Rate) -> str:
+    """A mark where the row is to be given this rate."""
+    said = PASSES[name].fires.rate
+    return "" if weight_of(said) == weight_of(rate) else f"  <-- its row says {0 if said is None else said.per_1000}"
 
 
 def alone(name: str, cases: int, seed: int, target: str) -> str:
@@ -91,7 +109,7 @@ def alone(name: str, cases: int, seed: int, target: str) -> str:
     for case in fired(plan, repertoire_of(plan), range(cases)):
         applied += Counter(applied=case.applied[name], changed=case.changed[name], raised=case.raised[name])
     share = applied["changed"] / applied["applied"] if applied["applied"] else 0.0
-    mark = "" if name in QUIET or share >= PASSES[name].floor else "  <--"
+    mark = "" if name not in LOUD or share >= PASSES[name].floor else "  <--"
     return f"{name:40}{applied['applied']:8}{share:8.0%}{applied['raised']:8}{mark}"
 
 
@@ -104,10 +122,8 @@ def main() -> None:
     parser.add_argument("--mixed", type=int, default=0)
     parser.add_argument("--even", action="store_true")
     options = parser.parse_args()
-    if options.even:
-        FIRES.clear()
     if options.mixed:
-        print(mixed(options.mixed, options.seed, options.target))
+        print(mixed(options.mixed, options.seed, options.target, options.even))
         return
     print(f"{'pass':40}{'applied':>8}{'changed':>8}{'raised':>8}")
     for name in options.only:

@@ -9,7 +9,7 @@ it knows is true.
 
 from __future__ import annotations
 
-from generators.passes.row import Fires, PassRow, Phase, Place, Promise
+from generators.passes.row import Fires, PassRow, Phase, Place, Promise, Rate
 from generators.program_facts import Feature
 
 _BOUND = (
@@ -73,20 +73,21 @@ _ITERATORS = (
 )
 
 
-def _row(name: str, why: str, *sources: str) -> PassRow:
+def _row(name: str, rate: Rate, why: str, *sources: str) -> PassRow:
     return PassRow(
         name,
         sources,
         why,
         Place(frozenset({Phase.LEGAL})),
         promise=Promise(idempotent=False),
-        fires=Fires(wants=frozenset({Feature.INTEGERS})),
+        fires=Fires(wants=frozenset({Feature.INTEGERS}), rate=rate),
     )
 
 
 ROWS: tuple[PassRow, ...] = (
     _row(
         "sym.Analyzer[simplify]",
+        Rate(6),
         "python/tvm/sym/analyzer.py: simplifiers give what is equal for every value of the variables",
         _text(_rewritten("simplify")),
         _text(_rewritten("rewrite_simplify")),
@@ -94,26 +95,31 @@ ROWS: tuple[PassRow, ...] = (
     ),
     _row(
         "sym.Analyzer[can_prove]",
+        Rate(1),
         "python/tvm/sym/analyzer.py: what can be proven is true",
         _text(_COMPARISON),
     ),
     _row(
         "sym.Analyzer[const_int_bound]",
+        Rate(6),
         "python/tvm/sym/analyzer.py: every value lies in the bound",
         _text(_claimed("const_int_bound", _WITHIN, _BOUNDED), _TOLD),
     ),
     _row(
         "sym.Analyzer[modular_set]",
+        Rate(3),
         "python/tvm/sym/analyzer.py: every value is base and a multiple of coeff",
         _text(_claimed("modular_set", _MULTIPLE, "s.coeff != 1"), _TOLD),
     ),
     _row(
         "sym.Analyzer[int_set]",
+        Rate(4),
         "python/tvm/sym/analyzer.py: the set covers every value; ends that are numbers are judged",
         _text(_claimed("int_set", _WITHIN, _COVERED), _TOLD),
     ),
     _row(
         "sym.iter_map_simplify",
+        Rate(4),
         "python/tvm/sym/iter_affine_map.py: what is equal for every value of the loop variables, as FlattenBuffer asks",
         _ITERATORS,
     ),

@@ -8,8 +8,10 @@ the pass gets a copy. Rules for Adreno need OpenCL.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from generators.case import PassCall
-from generators.passes.row import Fires, Meaning, PassRow, Phase, Place, Promise
+from generators.passes.row import Fires, Meaning, PassRow, Phase, Place, Promise, Rate
 from generators.program_facts import Feature
 
 PREFIX = "s_tir.dlight"
@@ -17,20 +19,22 @@ _ON_CPU = frozenset({Feature.PRIM_FUNCS})
 _ON_GPU = _ON_CPU | {Feature.GPU_TARGET}
 _DECIDES = "a function that the rule does not take stays as it is"
 
-_GPU: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
-    ("Matmul", ("Matmul()",), ("wide_matmul", "matmul_chain")),
-    ("GEMV", ("GEMV()",), ("matrix_vector",)),
-    ("LowBatchGEMV", ("LowBatchGEMV(4)", "LowBatchGEMV()", "LowBatchGEMV(16)"), ("low_batch_matrix_vector",)),
-    ("Reduction", ("Reduction()",), ("sum_of_rows", "injective_then_reduce")),
-    ("GeneralReduction", ("GeneralReduction()",), ("normalised_rows",)),
-    ("RMSNorm", ("RMSNorm()",), ("rms_norm_rows",)),
-    ("Transpose", ("Transpose()",), ("transposed_matrix",)),
-    ("Fallback", ("Fallback()",), ("injective_then_reduce", "elementwise_chain")),
+_Rule: TypeAlias = tuple[str, tuple[str, ...], tuple[str, ...], Rate | None]
+"""Its name, constructors, the shapes that it takes, and how often it fires."""
+
+_GPU: tuple[_Rule, ...] = (
+    ("Matmul", ("Matmul()",), ("wide_matmul", "matmul_chain"), Rate(2)),
+    ("GEMV", ("GEMV()",), ("matrix_vector",), Rate(2)),
+    ("LowBatchGEMV", ("LowBatchGEMV(4)", "LowBatchGEMV()", "LowBatchGEMV(16)"), ("low_batch_matrix_vector",), Rate(1)),
+    ("Reduction", ("Reduction()",), ("sum_of_rows", "injective_then_reduce"), Rate(2)),
+    ("GeneralReduction", ("GeneralReduction()",), ("normalised_rows",), None),
+    ("RMSNorm", ("RMSNorm()",), ("rms_norm_rows",), Rate(1)),
+    ("Transpose", ("Transpose()",), ("transposed_matrix",), Rate(2)),
+    ("Fallback", ("Fallback()",), ("injective_then_reduce", "elementwise_chain"), Rate(2)),
 )
-"""By rule: constructors, and the shapes that it takes."""
-_CPU: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
-    ("GEMV", ("GEMV()",), ("matrix_vector",)),
-    ("Reduction", ("Reduction()",), ("normalised_rows", "sum_of_rows")),
+_CPU: tuple[_Rule, ...] = (
+    ("GEMV", ("GEMV()",), ("matrix_vector",), Rate(1)),
+    ("Reduction", ("Reduction()",), ("normalised_rows", "sum_of_rows"), Rate(3)),
 )
 
 
@@ -39,7 +43,7 @@ def _on_a_copy(rule: str) -> str:
     return f"tvm.transform.module_pass(lambda mod, ctx: {applied}, opt_level=0)"
 
 
-def _row(kind: str, rule: str, makes: tuple[str, ...], recipes: tuple[str, ...]) -> PassRow:
+def _row(kind: str, rule: str, makes: tuple[str, ...], recipes: tuple[str, ...], rate: Rate | None) -> PassRow:
     gpu = kind == "gpu"
     return PassRow(
         f"{PREFIX}.{kind}.{rule}",
@@ -47,7 +51,7 @@ def _row(kind: str, rule: str, makes: tuple[str, ...], recipes: tuple[str, ...])
         f"python/tvm/s_tir/dlight/{kind}: {_DECIDES}",
         Place(frozenset({Phase.FUSED, Phase.LEGAL}), needs_target=True),
         promise=Promise(meaning=Meaning.ROUNDED),
-        fires=Fires(recipes=recipes, wants=_ON_GPU if gpu else _ON_CPU, in_repertoire=not gpu),
+        fires=Fires(recipes=recipes, wants=_ON_GPU if gpu else _ON_CPU, in_repertoire=not gpu, rate=rate),
     )
 
 

@@ -46,23 +46,6 @@ EXCLUDED: dict[str, ExcludedPass] = {
     )
 }
 
-QUIET: dict[str, str] = {
-    "LowerGPUIPCAllocStorage": "looks for the scope ipc_memory, which IPCAllReduceRewrite alone asks for; its result "
-    "calls a function that only builds with CUDA and NCCL have",
-    "s_tir.LowerAsyncDMA": "calls the DMA engine of Hexagon, which nothing here has",
-    "s_tir.VerifyVTCMLimit": "a check: it gives back the module that it gets, or refuses it",
-    "tirx.VerifyMemory": "a check: it gives back the module that it gets, or refuses it",
-    "tirx.AnnotateEntryFunc": "marks the entry of a module whose only public function is a PrimFunc; where a public "
-    "Relax function calls the PrimFuncs, as in every program here, it leaves the module as it is",
-    **dict.fromkeys(
-        ("s_tir.ConvertSSA", "tirx.ConvertSSA"),
-        "gives new variables to a function whose variables another one defines too, so that the two differ in names, "
-        "which the structural hash by which changes are counted leaves out; a function that defines one twice is "
-        "rejected by TVM's verifiers",
-    ),
-}
-"""Passes that have a row, and of which no program here shows a change by the structural hash, and why."""
-
 _UNREAD = "no pass of 0.27 reads it"
 _PROFILER = "of InstrumentProfileIntrinsics, which calls a profiler that only Hexagon's run time has"
 _ADDS = "asks tvm.tirx.build for a pass that is excluded"

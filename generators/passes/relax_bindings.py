@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from generators.passes.phases import GRAPH, HIGH, UNMEMORIED, span
-from generators.passes.row import Fires, PassRow, Phase, Place, Promise, Role
+from generators.passes.row import Fires, PassRow, Phase, Place, Promise, Rate, Role
 from generators.program_facts import ProgramFacts
 from generators.source import Source
 
@@ -22,7 +22,9 @@ ROWS = (
         Place(UNMEMORIED),
         # types of an If and of tensors with symbolic dims are found anew, as each pass that rewrites a function does
         fires=Fires(
-            recipes=("symbolic_conditions", "symbolic_conditions", "tensor_to_shape", "if_branches"), phases=HIGH
+            recipes=("symbolic_conditions", "symbolic_conditions", "tensor_to_shape", "if_branches"),
+            phases=HIGH,
+            rate=Rate(6),
         ),
     ),
     PassRow(
@@ -43,7 +45,8 @@ ROWS = (
                 "tuple_nested",
                 "tuples_of_tuples",
                 "match_cast_defines_symbol",
-            )
+            ),
+            rate=Rate(19),
         ),
         role=Role.TIDIES_BINDINGS,
     ),
@@ -59,7 +62,9 @@ ROWS = (
             # it leaves `b = a`, which a second application takes for a common subexpression
             idempotent=False,
         ),
-        fires=Fires(recipes=("duplicate_subexpressions", "duplicate_constants", "if_branches", "if_on_truths")),
+        fires=Fires(
+            recipes=("duplicate_subexpressions", "duplicate_constants", "if_branches", "if_on_truths"), rate=Rate(8)
+        ),
     ),
     PassRow(
         "DeadCodeElimination",
@@ -70,6 +75,7 @@ ROWS = (
         fires=Fires(
             recipes=("dead_bindings", "private_functions_unused", "impure_calls", "impure_private"),
             draw_source=draw_dead_code_elimination,
+            rate=Rate(12),
         ),
         role=Role.DROPS_DEAD_CODE,
     ),
@@ -87,7 +93,7 @@ ROWS = (
             # independent bindings are ordered by the order before, so that a second application moves them again
             idempotent=False,
         ),
-        fires=Fires(recipes=("diamond", "match_cast_defines_symbol", "several_outputs")),
+        fires=Fires(recipes=("diamond", "match_cast_defines_symbol", "several_outputs"), rate=Rate(19)),
     ),
     PassRow(
         "ConvertToDataflow",
@@ -102,13 +108,13 @@ ROWS = (
             # it canonicalises, so that it needs two applications where CanonicalizeBindings does
             idempotent=False,
         ),
-        fires=Fires(recipes=("bindings_outside_dataflow", "impure_calls", "if_branches")),
+        fires=Fires(recipes=("bindings_outside_dataflow", "impure_calls", "if_branches"), rate=Rate(20)),
     ),
     PassRow(
         "ToNonDataflow",
         ("relax.transform.ToNonDataflow()",),
         "src/relax/transform/to_non_dataflow.cc",
         Place(span(Phase.LEGAL, Phase.FUSED), gives=Phase.NONDATAFLOW),
-        fires=Fires(recipes=("several_outputs",)),
+        fires=Fires(recipes=("several_outputs",), rate=Rate(80)),
     ),
 )

@@ -7,7 +7,7 @@ import math
 from generators.passes.knobs import KNOBS
 from generators.passes.options import CONSUME_PARAMS
 from generators.passes.phases import GRAPH, HIGH, UNMEMORIED
-from generators.passes.row import Documented, Fires, Foreign, PassRow, Phase, Place, Promise, Role
+from generators.passes.row import Documented, Fires, Foreign, PassRow, Phase, Place, Promise, Rate, Role
 from generators.program_facts import Feature, Parameter, ProgramFacts
 from generators.source import Source
 
@@ -132,6 +132,7 @@ FUNCTION_ROWS = (
                 *("recursive_local", "local_names_taken", "returned_closures"),
             ),
             wants=frozenset({Feature.LOCAL_FUNCTIONS}),
+            rate=Rate(26),
         ),
         role=Role.LIFTS_LOCAL_FUNCTIONS,
     ),
@@ -147,6 +148,7 @@ FUNCTION_ROWS = (
                 *("impure_private", "private_shared"),
             ),
             wants=frozenset({Feature.PRIVATE_FUNCTIONS}),
+            rate=Rate(10),
         ),
     ),
     PassRow(
@@ -159,7 +161,7 @@ FUNCTION_ROWS = (
             idempotent=False,
             keeps_functions=False,
         ),
-        fires=Fires(recipes=("private_tuple_arguments",), wants=frozenset({Feature.PRIVATE_FUNCTIONS})),
+        fires=Fires(recipes=("private_tuple_arguments",), wants=frozenset({Feature.PRIVATE_FUNCTIONS}), rate=Rate(12)),
     ),
     PassRow(
         "RemoveUnusedParameters",
@@ -174,6 +176,7 @@ FUNCTION_ROWS = (
         fires=Fires(
             recipes=("private_unused_parameters", "private_calls_symbolic", "private_shared"),
             wants=frozenset({Feature.PRIVATE_FUNCTIONS}),
+            rate=Rate(8),
         ),
     ),
     PassRow(
@@ -186,7 +189,11 @@ FUNCTION_ROWS = (
             idempotent=False,
             keeps_functions=False,
         ),
-        fires=Fires(recipes=("private_unused_outputs", "nested_results"), wants=frozenset({Feature.PRIVATE_FUNCTIONS})),
+        fires=Fires(
+            recipes=("private_unused_outputs", "nested_results"),
+            wants=frozenset({Feature.PRIVATE_FUNCTIONS}),
+            rate=Rate(21),
+        ),
     ),
     PassRow(
         "NormalizeGlobalVar",
@@ -202,6 +209,7 @@ FUNCTION_ROWS = (
         fires=Fires(
             recipes=("private_calls", "private_twins", "recursive_private"),
             wants=frozenset({Feature.PRIVATE_FUNCTIONS}),
+            rate=Rate(15),
         ),
     ),
     PassRow(
@@ -209,6 +217,7 @@ FUNCTION_ROWS = (
         ("relax.transform.AttachExternModules([])",),
         "python/tvm/relax/transform/attach_external_modules.py: only adds to the module attribute external_mods",
         Place(HIGH),
+        fires=Fires(rate=Rate(14)),
         foreign=Foreign(name="AttachExternalModules"),
     ),
     PassRow(
@@ -216,7 +225,7 @@ FUNCTION_ROWS = (
         ("relax.transform.UpdateParamType(lambda v: None)", "relax.transform.UpdateParamType(lambda v: v.ty)"),
         "src/relax/transform/update_param_type.cc: None or the same type asks for no change",
         Place(HIGH),
-        fires=Fires(recipes=("private_calls",)),
+        fires=Fires(recipes=("private_calls",), rate=Rate(7)),
         foreign=Foreign(by_arguments=True),
     ),
     PassRow(
@@ -229,6 +238,7 @@ FUNCTION_ROWS = (
             recipes=("scalar_loss", "loss_of_kernels", "loss_of_kernels", "loss_of_stages"),
             wants=frozenset({Feature.SCALAR_LOSS}),
             draw_source=draw_gradient,
+            rate=Rate(9),
         ),
         foreign=Foreign(sources=_GRADIENTS_OF_SOME),
     ),
@@ -245,7 +255,11 @@ CALLING_ROWS = (
             # a second application raises, since the parameter is gone
             idempotent=False,
         ),
-        fires=Fires(recipes=("weight_transform", "constant_operands", "symbolic_shapes"), draw_source=draw_bind_params),
+        fires=Fires(
+            recipes=("weight_transform", "constant_operands", "symbolic_shapes"),
+            draw_source=draw_bind_params,
+            rate=Rate(13),
+        ),
     ),
     PassRow(
         "BindSymbolicVars",
@@ -261,6 +275,7 @@ CALLING_ROWS = (
             recipes=("symbolic_shapes", "symbol_of_functions"),
             wants=frozenset({Feature.SYMBOLIC}),
             draw_source=draw_bind_symbolic_vars,
+            rate=Rate(13),
         ),
     ),
     PassRow(
@@ -269,7 +284,9 @@ CALLING_ROWS = (
         "src/relax/transform/bundle_model_params.cc: parameters after num_input become one tuple",
         Place(HIGH),
         promise=Promise(calling="bundle_params", idempotent=False),
-        fires=Fires(recipes=("weight_transform", "weights_in_branches"), wants=frozenset({Feature.NUM_INPUT})),
+        fires=Fires(
+            recipes=("weight_transform", "weights_in_branches"), wants=frozenset({Feature.NUM_INPUT}), rate=Rate(14)
+        ),
     ),
     PassRow(
         "LiftTransformParams",
@@ -282,6 +299,7 @@ CALLING_ROWS = (
             wants=frozenset({Feature.NUM_INPUT}),
             draw_source=draw_lift_transform_params,
             options=CONSUME_PARAMS,
+            rate=Rate(16),
         ),
         foreign=Foreign(
             sources=(
@@ -296,7 +314,9 @@ CALLING_ROWS = (
         "src/relax/transform/lazy_transform_params.cc: parameters after num_input come from a callback",
         Place(HIGH),
         promise=Promise(calling="lazy_get_input", idempotent=False),
-        fires=Fires(recipes=("weight_transform", "symbolic_shapes"), wants=frozenset({Feature.NUM_INPUT})),
+        fires=Fires(
+            recipes=("weight_transform", "symbolic_shapes"), wants=frozenset({Feature.NUM_INPUT}), rate=Rate(16)
+        ),
     ),
     PassRow(
         "LazySetOutput",
@@ -304,7 +324,9 @@ CALLING_ROWS = (
         "src/relax/transform/lazy_transform_params.cc: outputs go to a callback as soon as they are there",
         Place(HIGH),
         promise=Promise(calling="lazy_set_output", idempotent=False),
-        fires=Fires(recipes=("several_outputs", "tuple_nested", "nested_outputs", "bindings_outside_dataflow")),
+        fires=Fires(
+            recipes=("several_outputs", "tuple_nested", "nested_outputs", "bindings_outside_dataflow"), rate=Rate(15)
+        ),
     ),
     PassRow(
         "LazyTransformParams",
@@ -328,7 +350,7 @@ CALLING_ROWS = (
             idempotent=False,
             keeps_attributes=False,
         ),
-        fires=Fires(recipes=("weight_transform",), wants=frozenset({Feature.NUM_INPUT})),
+        fires=Fires(recipes=("weight_transform",), wants=frozenset({Feature.NUM_INPUT}), rate=Rate(15)),
     ),
     PassRow(
         "AttachAttrLayoutFreeBuffers",
@@ -341,7 +363,9 @@ CALLING_ROWS = (
             keeps_functions=False,
         ),
         fires=Fires(
-            recipes=("weight_transform", "constant_operands"), wants=frozenset({Feature.NUM_INPUT, Feature.CONSTANTS})
+            recipes=("weight_transform", "constant_operands"),
+            wants=frozenset({Feature.NUM_INPUT, Feature.CONSTANTS}),
+            rate=Rate(14),
         ),
     ),
 )

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from generators.passes.options import CUDA_GRAPH, FUSE_DEPTH
 from generators.passes.phases import CALL_TIR, HIGH, span
-from generators.passes.row import LIBRARY, Documented, Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Role
+from generators.passes.row import (
+    LIBRARY,
+    Documented,
+    Fires,
+    Foreign,
+    Meaning,
+    PassRow,
+    Phase,
+    Place,
+    Promise,
+    Rate,
+    Role,
+)
 from generators.program_facts import Feature
 
 _STAGES = "relax/backend/cpu_generic/pipeline.py"
@@ -20,7 +32,7 @@ DISPATCH_ROWS = (
         "python/tvm/relax/backend/dispatch_sampling.py: multinomial by cumsum and search",
         Place(HIGH, needs_target=True),
         promise=Promise(meaning=Meaning.ROUNDED, lowers=frozenset({"relax.multinomial_from_uniform"})),
-        fires=Fires(recipes=("multinomial",)),
+        fires=Fires(recipes=("multinomial",), rate=Rate(24)),
     ),
     PassRow(
         "DispatchSortScan",
@@ -28,7 +40,7 @@ DISPATCH_ROWS = (
         "python/tvm/relax/backend/dispatch_sort_scan.py: sort, argsort, topk, cumsum, cumprod, bucketize",
         Place(HIGH, needs_target=True),
         promise=Promise(meaning=Meaning.ROUNDED, lowers=frozenset({"relax.sort", "relax.argsort", "relax.topk"})),
-        fires=Fires(recipes=("sort_scan",)),
+        fires=Fires(recipes=("sort_scan",), rate=Rate(44)),
     ),
 )
 
@@ -39,7 +51,7 @@ CALL_TIR_ROWS = (
         "src/relax/transform/legalize_ops.cc: operators become PrimFuncs from TOPI, each by its own algorithm",
         Place(HIGH, gives=Phase.LEGAL),
         promise=Promise(meaning=Meaning.ROUNDED, needed_by_vm=True),
-        fires=Fires(recipes=("symbolic_shapes", "elementwise_chain", "conv2d_chain")),
+        fires=Fires(recipes=("symbolic_shapes", "elementwise_chain", "conv2d_chain"), rate=Rate(82)),
         foreign=Foreign(by_arguments=True),
         role=Role.LEGALIZES,
     ),
@@ -48,7 +60,7 @@ CALL_TIR_ROWS = (
         ("relax.transform.AnnotateTIROpPattern()",),
         "src/relax/transform/annotate_tir_op_pattern.cc: adds the attribute op_pattern",
         Place(frozenset({Phase.LEGAL}), gives=Phase.ANNOTATED),
-        fires=Fires(recipes=("injective_then_reduce",)),
+        fires=Fires(recipes=("injective_then_reduce",), rate=Rate(63)),
     ),
     PassRow(
         "FoldConstant",
@@ -56,7 +68,11 @@ CALL_TIR_ROWS = (
         "src/relax/transform/fold_constant.cc: evaluates with LLVM at compile time; #20192",
         Place(frozenset({Phase.LEGAL, Phase.ANNOTATED, Phase.HIGH})),
         promise=Promise(meaning=Meaning.ROUNDED, evaluates=True),
-        fires=Fires(recipes=("constant_subexpressions", "duplicate_constants"), wants=frozenset({Feature.CONSTANTS})),
+        fires=Fires(
+            recipes=("constant_subexpressions", "duplicate_constants"),
+            wants=frozenset({Feature.CONSTANTS}),
+            rate=Rate(50),
+        ),
     ),
     PassRow(
         "FuseOps",
@@ -81,6 +97,7 @@ CALL_TIR_ROWS = (
                 "match_cast_defines_symbol",
             ),
             options=FUSE_DEPTH,
+            rate=Rate(27),
         ),
     ),
     PassRow(
@@ -98,7 +115,8 @@ CALL_TIR_ROWS = (
             recipes=(
                 *("elementwise_chain", "injective_then_reduce", "diamond", "tuple_bound", "symbolic_shapes"),
                 *("call_tir_scalars", "call_tir_inplace"),
-            )
+            ),
+            rate=Rate(54),
         ),
     ),
     PassRow(
@@ -116,14 +134,14 @@ CALL_TIR_ROWS = (
             ),
         ),
         promise=Promise(idempotent=False, keeps_functions=False),
-        fires=Fires(recipes=("layout_rewrite_preproc",)),
+        fires=Fires(recipes=("layout_rewrite_preproc",), rate=Rate(6)),
     ),
     PassRow(
         "SpecializePrimFuncBasedOnCallSite",
         ("relax.transform.SpecializePrimFuncBasedOnCallSite()",),
         "src/relax/transform/specialize_primfunc_based_on_callsite.cc: buffer scopes from the callers' vdevices",
         Place(CALL_TIR),
-        fires=Fires(recipes=("hint_on_device",), wants=frozenset({Feature.VDEVICE})),
+        fires=Fires(recipes=("hint_on_device",), wants=frozenset({Feature.VDEVICE}), rate=Rate(6)),
     ),
     PassRow(
         "ApplyDefaultSchedule",
@@ -139,6 +157,7 @@ CALL_TIR_ROWS = (
             recipes=("injective_then_reduce", "matmul_chain"),
             wants=frozenset({Feature.GPU_TARGET, Feature.PRIM_FUNCS}),
             in_repertoire=False,
+            rate=Rate(31),
         ),
         role=Role.BINDS_THREADS,
     ),
@@ -147,7 +166,7 @@ CALL_TIR_ROWS = (
         ("relax.transform.RewriteDataflowReshape()",),
         "src/relax/transform/rewrite_dataflow_reshape.cc: reshape-like call_tir becomes a view",
         Place(_SCHEDULED, of_blocks=True),
-        fires=Fires(recipes=("reshape_chain", "reshape_of_input")),
+        fires=Fires(recipes=("reshape_chain", "reshape_of_input"), rate=Rate(20)),
     ),
 )
 
@@ -165,7 +184,7 @@ MEMORY_ROWS = (
                 ),
             ),
         ),
-        fires=Fires(recipes=("impure_calls", "pure_packed_calls")),
+        fires=Fires(recipes=("impure_calls", "pure_packed_calls"), rate=Rate(82)),
     ),
     PassRow(
         "CallTIRRewrite",
@@ -173,7 +192,7 @@ MEMORY_ROWS = (
         "src/relax/transform/call_tir_rewrite.cc: destination passing; after RemovePurityChecking",
         Place(frozenset({Phase.IMPURE}), gives=Phase.LOWERED, expects_forced=True, documented=(_LOWERS,)),
         promise=Promise(needed_by_vm=True),
-        fires=Fires(recipes=("tuple_bound", "symbolic_shapes", "call_tir_inplace", "dps_packed")),
+        fires=Fires(recipes=("tuple_bound", "symbolic_shapes", "call_tir_inplace", "dps_packed"), rate=Rate(84)),
     ),
     PassRow(
         "StaticPlanBlockMemory",
@@ -185,7 +204,8 @@ MEMORY_ROWS = (
             recipes=(
                 *("elementwise_chain", "if_branches", "reshape_chain", "symbolic_upper_bound", "several_outputs"),
                 *("memory_views", "kernels_of_symbols"),
-            )
+            ),
+            rate=Rate(49),
         ),
     ),
     PassRow(
@@ -198,7 +218,9 @@ MEMORY_ROWS = (
             idempotent=False,
             of_all_functions=True,  # MergeAllocationPlans: one set of storages for all of them
         ),
-        fires=Fires(recipes=("kernels_in_a_row", "kernels_of_weights", "kernels_of_symbols"), options=CUDA_GRAPH),
+        fires=Fires(
+            recipes=("kernels_in_a_row", "kernels_of_weights", "kernels_of_symbols"), options=CUDA_GRAPH, rate=Rate(8)
+        ),
     ),
     PassRow(
         "LowerAllocTensor",
@@ -206,13 +228,17 @@ MEMORY_ROWS = (
         "src/relax/transform/lower_alloc_tensor.cc: what the planner left",
         Place(frozenset({Phase.LOWERED, Phase.PLANNED}), gives=Phase.ALLOCATED, documented=(_FINALIZES,)),
         promise=Promise(needed_by_vm=True),
-        fires=Fires(recipes=("symbolic_shapes",)),
+        fires=Fires(recipes=("symbolic_shapes",), rate=Rate(72)),
     ),
     PassRow(
         "LowerGPUIPCAllocStorage",
         ("relax.transform.LowerGPUIPCAllocStorage()",),
         "python/tvm/relax/transform/lower_gpu_ipc_alloc_storage.py: leaves all but the scope ipc_memory alone",
         Place(span(Phase.LOWERED, Phase.ALLOCATED)),
+        fires=Fires(
+            quiet="looks for the scope ipc_memory, which IPCAllReduceRewrite alone asks for; its result calls a "
+            "function that only builds with CUDA and NCCL have"
+        ),
     ),
     PassRow(
         "KillAfterLastUse",
@@ -220,7 +246,10 @@ MEMORY_ROWS = (
         "src/relax/transform/kill_after_last_use.cc; #17340, #20200 on a second application",
         Place(frozenset({Phase.ALLOCATED}), gives=Phase.KILLED, documented=(_FINALIZES,)),
         promise=Promise(applies=("CanonicalizeBindings",)),
-        fires=Fires(recipes=("elementwise_chain", "if_branches", "reshape_chain", "tuple_bound", "trivial_bindings")),
+        fires=Fires(
+            recipes=("elementwise_chain", "if_branches", "reshape_chain", "tuple_bound", "trivial_bindings"),
+            rate=Rate(66),
+        ),
     ),
 )
 
@@ -239,14 +268,14 @@ VM_ROWS = (
             ),
         ),
         promise=Promise(needed_by_vm=True),
-        fires=Fires(recipes=("reshape_chain", "shape_of", "impure_calls", "memory_views")),
+        fires=Fires(recipes=("reshape_chain", "shape_of", "impure_calls", "memory_views"), rate=Rate(66)),
     ),
     PassRow(
         "ComputePrimValue",
         ("relax.transform.ComputePrimValue()",),
         "src/relax/transform/compute_prim_value.cc: expressions over symbolic dims become PrimFunc calls",
         Place(frozenset({Phase.BUILTIN}), documented=(_FINALIZES,)),
-        fires=Fires(recipes=("prim_values", "symbolic_conditions"), wants=frozenset({Feature.SYMBOLIC})),
+        fires=Fires(recipes=("prim_values", "symbolic_conditions"), wants=frozenset({Feature.SYMBOLIC}), rate=Rate(20)),
     ),
     PassRow(
         "VMShapeLower",
@@ -271,7 +300,7 @@ VM_ROWS = (
             idempotent=False,
             needed_by_vm=True,
         ),
-        fires=Fires(recipes=("symbolic_shapes", "match_cast_defines_symbol", "shape_of")),
+        fires=Fires(recipes=("symbolic_shapes", "match_cast_defines_symbol", "shape_of"), rate=Rate(68)),
     ),
     PassRow(
         "AttachGlobalSymbol",
@@ -283,7 +312,9 @@ VM_ROWS = (
             keeps_functions=False,  # the prefix goes before the names of PrimFuncs, at each application
         ),
         fires=Fires(
-            recipes=("kernels_in_a_row", "private_calls", "call_tir_scalars"), wants=frozenset({Feature.LIBRARY_PREFIX})
+            recipes=("kernels_in_a_row", "private_calls", "call_tir_scalars"),
+            wants=frozenset({Feature.LIBRARY_PREFIX}),
+            rate=Rate(73),
         ),
     ),
 )

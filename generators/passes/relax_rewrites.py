@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from generators.passes.phases import GRAPH, HIGH, only_with
 from generators.passes.replacements import REPLACED, altered
-from generators.passes.row import Documented, Fires, Foreign, Meaning, PassRow, Phase, Place, Promise
+from generators.passes.row import Documented, Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Rate
 from generators.program_facts import Feature
 
 _LEGALISED = frozenset({Phase.HIGH, Phase.LEGAL})
@@ -62,6 +62,7 @@ MATMUL_ROWS = (
         fires=Fires(
             recipes=("matmul_chain", "matmul_of_permuted_product", "matmul_of_permuted_weights"),
             wants=frozenset({Feature.NUM_INPUT}),
+            rate=Rate(12),
         ),
     ),
     PassRow(
@@ -70,7 +71,7 @@ MATMUL_ROWS = (
         "src/relax/transform/expand_matmul_of_sum.cc: x*(A+B) to x*A + x*B",
         Place(HIGH),
         promise=Promise(meaning=Meaning.ROUNDED, idempotent=False),
-        fires=Fires(recipes=("matmul_of_sum",)),
+        fires=Fires(recipes=("matmul_of_sum",), rate=Rate(16)),
     ),
     PassRow(
         "CombineParallelMatmul",
@@ -78,7 +79,7 @@ MATMUL_ROWS = (
         "src/relax/transform/combine_parallel_matmul.cc: one matmul of concatenated weights, then slices",
         Place(HIGH),
         promise=Promise(meaning=Meaning.ROUNDED, idempotent=False),
-        fires=Fires(recipes=("parallel_matmuls", "parallel_matmuls_with_bias")),
+        fires=Fires(recipes=("parallel_matmuls", "parallel_matmuls_with_bias"), rate=Rate(6)),
     ),
     PassRow(
         "ReorderTakeAfterMatmul",
@@ -86,7 +87,7 @@ MATMUL_ROWS = (
         "src/relax/transform/reorder_take_after_matmul.cc; #20201 on the mode of take",
         Place(HIGH),
         promise=Promise(meaning=Meaning.ROUNDED, idempotent=False),
-        fires=Fires(recipes=("matmul_of_take",)),
+        fires=Fires(recipes=("matmul_of_take",), rate=Rate(11)),
     ),
     PassRow(
         "ReorderPermuteDimsAfterConcat",
@@ -94,7 +95,7 @@ MATMUL_ROWS = (
         "src/relax/transform/reorder_permute_dims_after_concat.cc: only data movement",
         Place(HIGH),
         promise=Promise(idempotent=False),
-        fires=Fires(recipes=("concat_of_permutes",)),
+        fires=Fires(recipes=("concat_of_permutes",), rate=Rate(12)),
     ),
     PassRow(
         "FuseTransposeMatmul",
@@ -111,7 +112,7 @@ MATMUL_ROWS = (
             ),
         ),
         promise=Promise(meaning=Meaning.ROUNDED, idempotent=False),
-        fires=Fires(recipes=("transpose_matmul",)),
+        fires=Fires(recipes=("transpose_matmul",), rate=Rate(6)),
     ),
 )
 
@@ -132,7 +133,7 @@ LAYOUT_ROWS = (
         "src/relax/transform/convert_layout.cc: the reduction of conv2d runs in another order",
         Place(HIGH),
         promise=Promise(meaning=Meaning.ROUNDED, asks="FRelaxInferLayout"),
-        fires=Fires(recipes=("conv2d_chain", "conv2d_between_layout_agnostic", "converted_conv2d")),
+        fires=Fires(recipes=("conv2d_chain", "conv2d_between_layout_agnostic", "converted_conv2d"), rate=Rate(5)),
     ),
     PassRow(
         "AlterOpImpl",
@@ -147,7 +148,7 @@ LAYOUT_ROWS = (
             # it matches its own result; R.layout_transform operators give LegalizeOps work again
             idempotent=False,
         ),
-        fires=Fires(recipes=("operator_name_add16", "operator_names", "operator_names")),
+        fires=Fires(recipes=("operator_name_add16", "operator_names", "operator_names"), rate=Rate(4)),
         foreign=Foreign(by_arguments=True),
     ),
     PassRow(
@@ -156,7 +157,7 @@ LAYOUT_ROWS = (
         "python/tvm/relax/transform/optimize_layout_transform.py: removes pairs that undo each other",
         Place(_LEGALISED),
         promise=Promise(idempotent=False),
-        fires=Fires(recipes=("layout_transform_pairs", "operator_name_add16", "operator_names")),
+        fires=Fires(recipes=("layout_transform_pairs", "operator_name_add16", "operator_names"), rate=Rate(13)),
     ),
     PassRow(
         "RemoveRedundantReshape",
@@ -164,7 +165,7 @@ LAYOUT_ROWS = (
         "python/tvm/relax/transform/remove_redundant_reshape.py",
         Place(HIGH),
         promise=Promise(idempotent=False),
-        fires=Fires(recipes=("reshape_chain",)),
+        fires=Fires(recipes=("reshape_chain",), rate=Rate(6)),
     ),
 )
 
@@ -175,7 +176,7 @@ OPERATOR_ROWS = (
         "src/relax/transform/decompose_ops.cc: batch_norm with moving statistics, tensor_to_shape",
         Place(HIGH),
         promise=Promise(meaning=Meaning.ROUNDED, inference_only=True),
-        fires=Fires(recipes=("batch_norm", "tensor_to_shape")),
+        fires=Fires(recipes=("batch_norm", "tensor_to_shape"), rate=Rate(10)),
         foreign=Foreign(name="DecomposeOps"),
     ),
     PassRow(
@@ -184,7 +185,7 @@ OPERATOR_ROWS = (
         "src/relax/transform/decompose_ops.cc MutateBatchNormForTraining: takes the batch's statistics",
         Place(HIGH),
         promise=Promise(meaning=Meaning.CHANGED),
-        fires=Fires(recipes=("batch_norm", "layer_norm", "tensor_to_shape")),
+        fires=Fires(recipes=("batch_norm", "layer_norm", "tensor_to_shape"), rate=Rate(10)),
         foreign=Foreign(name="DecomposeOps"),
     ),
     PassRow(
@@ -193,7 +194,7 @@ OPERATOR_ROWS = (
         "python/tvm/relax/transform/fold_batch_norm_to_conv2d_for_inference.py: scales the weights instead",
         Place(HIGH),
         promise=Promise(meaning=Meaning.ROUNDED, idempotent=False, inference_only=True),
-        fires=Fires(recipes=("conv2d_batch_norm",), wants=frozenset({Feature.CONSTANTS})),
+        fires=Fires(recipes=("conv2d_batch_norm",), wants=frozenset({Feature.CONSTANTS}), rate=Rate(13)),
     ),
     PassRow(
         "ToMixedPrecision",
@@ -220,7 +221,11 @@ OPERATOR_ROWS = (
             idempotent=False,
             asks="FInferMixedPrecision",
         ),
-        fires=Fires(recipes=("matmul_chain", "conv2d_chain", "tuple_bound"), wants=frozenset({Feature.FLOAT32_ONLY})),
+        fires=Fires(
+            recipes=("matmul_chain", "conv2d_chain", "tuple_bound"),
+            wants=frozenset({Feature.FLOAT32_ONLY}),
+            rate=Rate(4),
+        ),
         foreign=Foreign(by_arguments=True),
     ),
     PassRow(
@@ -229,7 +234,7 @@ OPERATOR_ROWS = (
         "python/tvm/relax/transform/fast_math.py: exp, erf, tanh and softmax by polynomials",
         Place(HIGH),
         promise=Promise(meaning=Meaning.APPROXIMATE, lowers_to="float16"),
-        fires=Fires(recipes=("transcendental_chain",)),
+        fires=Fires(recipes=("transcendental_chain",), rate=Rate(6)),
     ),
     PassRow(
         "DataflowUseInplaceCalls",
@@ -237,7 +242,7 @@ OPERATOR_ROWS = (
         "src/relax/transform/dataflow_inplace.cc: a dead operand's storage takes the result",
         Place(HIGH, overwrites=True),
         promise=Promise(meaning=Meaning.ROUNDED),
-        fires=Fires(recipes=("elementwise_chain", "elementwise_on_alias")),
+        fires=Fires(recipes=("elementwise_chain", "elementwise_on_alias"), rate=Rate(4)),
         foreign=Foreign(name="DataflowInsertInPlaceCalls"),
     ),
     PassRow(
@@ -245,7 +250,7 @@ OPERATOR_ROWS = (
         ("relax.transform.RealizeVDevice()",),
         "src/relax/transform/realize_vdevice.cc: hint_on_device becomes annotations and to_vdevice; #17205",
         Place(HIGH),
-        fires=Fires(recipes=("hint_on_device",), wants=frozenset({Feature.VDEVICE})),
+        fires=Fires(recipes=("hint_on_device",), wants=frozenset({Feature.VDEVICE}), rate=Rate(8)),
     ),
     PassRow(
         "UpdateVDevice",
@@ -270,6 +275,7 @@ OPERATOR_ROWS = (
                 "relax.transform.UpdateVDevice(relax.VDevice('llvm', 0, 'global'), 0)",
                 "relax.transform.UpdateVDevice(relax.VDevice('llvm', 1), 0)",
             ),
+            rate=Rate(8),
         ),
     ),
 )
@@ -300,7 +306,8 @@ PATTERN_ROWS = (
             recipes=(
                 *("conv2d_chain", "matmul_bias_relu", "matmul_bias_relu", "diamond", "constant_operands"),
                 *("concat_of_permutes", "literal_operands"),
-            )
+            ),
+            rate=Rate(6),
         ),
     ),
     PassRow(
@@ -309,7 +316,7 @@ PATTERN_ROWS = (
         "src/relax/transform/merge_composite_functions.cc: neighbouring composites of one backend",
         Place(HIGH, prepared_by=("FuseOpsByPattern",)),
         promise=Promise(idempotent=False, keeps_functions=False, buildable=False),
-        fires=Fires(recipes=("conv2d_chain", "matmul_bias_relu", "diamond")),
+        fires=Fires(recipes=("conv2d_chain", "matmul_bias_relu", "diamond"), rate=Rate(4)),
     ),
     PassRow(
         "RunCodegen",
@@ -317,7 +324,7 @@ PATTERN_ROWS = (
         "src/relax/transform/run_codegen.cc: without Codegen functions only its DeadCodeElimination acts",
         Place(HIGH),
         promise=Promise(keeps_functions=False),
-        fires=Fires(recipes=("private_functions_unused",)),
+        fires=Fires(recipes=("private_functions_unused",), rate=Rate(12)),
         foreign=Foreign(by_arguments=True),
     ),
     PassRow(
@@ -331,7 +338,7 @@ PATTERN_ROWS = (
             keeps_attributes=False,
             buildable=False,
         ),
-        fires=Fires(recipes=("external_workspace",)),
+        fires=Fires(recipes=("external_workspace",), rate=Rate(10)),
     ),
 )
 

@@ -7,7 +7,7 @@ constructors may ask of a program is in `generators.program_facts`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, IntEnum, auto
 
 from generators.compat.texts import native
@@ -246,6 +246,24 @@ class Promise:
         return self.calling == SAME_CALLING
 
 
+class Measured(Enum):
+    """How the rate of a pass was measured."""
+
+    EVENLY = auto()
+    """In a campaign that draws each row as often as any other:
+    `python -m benchmarks.bench_fire_rate --mixed 2000 --even --target llvm cuda`."""
+    ALONE = auto()
+    """In 240 cases of its own, times how often such a campaign draws the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """In how many of 1,000 cases a pass changes a module."""
+
+    per_1000: int
+    measured: Measured = Measured.EVENLY
+
+
 @dataclass(frozen=True, slots=True)
 class Fires:
     """What programs and arguments give a pass something to do."""
@@ -281,6 +299,15 @@ class Fires:
     """The share of its applications by itself that change the module, where `PassRow.floor` asks too much."""
     why_fewer: str = ""
     """The reason for `at_least`."""
+    rate: Rate | None = None
+    """How often the pass has changed a module, from which follows how often it is drawn (`generators.passes.need`);
+    None where that was in one of 2,000 cases at most, or the row is new."""
+    quiet: str = ""
+    """Why no program here shows a change by the structural hash; "" where programs do."""
+
+    def measured(self, per_1000: int) -> Fires:
+        """The same for a pass with this rate."""
+        return replace(self, rate=Rate(per_1000))
 
 
 @dataclass(frozen=True, slots=True)

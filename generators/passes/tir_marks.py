@@ -4,10 +4,11 @@ of PrimFunc that hold them."""
 from __future__ import annotations
 
 from generators.passes.options import DOUBLE_BUFFER, MERGE_STATIC
-from generators.passes.row import Fires
+from generators.passes.row import Fires, Rate
 from generators.program_facts import Feature
 
 ON_THREADS = Fires(in_repertoire=False)
+CHECK = Fires(in_repertoire=False, quiet="a check: it gives back the module that it gets, or refuses it")
 ON_INTEGERS = Fires(wants=frozenset({Feature.INTEGERS}))
 """For passes that rewrite integer expressions: they are tried on functions that go through small ranges."""
 VECTOR_LOOPS = ("lane_arithmetic", "lane_conditions", "vector_tails", "vectors_in_vector_loops")
@@ -51,7 +52,11 @@ MERGED_TILES = Fires(
 )
 _SHARING = ("several_tiles", "asynchronous_copies", "double_buffered_tile", "pipelined_kernel")
 BARRIERS = {
-    scope: Fires(prim_recipes=recipes, marks=("tvm_storage_sync", scope), in_repertoire=False)
-    for scope, recipes in (("shared", _SHARING), ("shared.dyn", ("several_tiles",)), ("warp", ("warp_memory",)))
+    scope: Fires(prim_recipes=recipes, marks=("tvm_storage_sync", scope), in_repertoire=False, rate=rate)
+    for scope, recipes, rate in (
+        ("shared", _SHARING, Rate(4)),
+        ("shared.dyn", ("several_tiles",), None),
+        ("warp", ("warp_memory",), None),
+    )
 }
 """For the barriers of each kind of memory."""

@@ -8,10 +8,27 @@ from __future__ import annotations
 
 from generators.passes.options import HOIST_EXPRESSIONS
 from generators.passes.phases import span
-from generators.passes.row import LIBRARY, Documented, Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Role
+from generators.passes.row import (
+    LIBRARY,
+    Documented,
+    Fires,
+    Foreign,
+    Meaning,
+    PassRow,
+    Phase,
+    Place,
+    Promise,
+    Rate,
+    Role,
+)
 from generators.program_facts import Feature, ProgramFacts
 from generators.source import Source
 
+_NAMES_ALONE = (
+    "gives new variables to a function whose variables another one defines too, so that the two differ in names, which "
+    "the structural hash by which changes are counted leaves out; a function that defines one twice is rejected by "
+    "TVM's verifiers"
+)
 BLOCKS = span(Phase.BOUND, Phase.COMPACT)
 LOOPS = span(Phase.LOOPS, Phase.STORAGE)
 
@@ -31,7 +48,7 @@ ROWS: tuple[PassRow, ...] = (
         "python/tvm/s_tir/schedule/schedule.py: what each primitive keeps is in `generators.tir.primitives`",
         Place(frozenset({Phase.LEGAL})),
         promise=Promise(meaning=Meaning.ROUNDED, idempotent=False),
-        fires=Fires(wants=frozenset({Feature.SCHEDULE}), draw_source=_schedule),
+        fires=Fires(wants=frozenset({Feature.SCHEDULE}), draw_source=_schedule, rate=Rate(98)),
         role=Role.SCHEDULES,
     ),
     PassRow(
@@ -39,14 +56,14 @@ ROWS: tuple[PassRow, ...] = (
         ("s_tir.transform.ConvertSSA()",),
         "src/s_tir/transform/convert_ssa.cc: every variable, block axes too, is defined once",
         Place(BLOCKS),
-        fires=Fires(prim_recipes=("twins", "block_twins")),
+        fires=Fires(prim_recipes=("twins", "block_twins"), quiet=_NAMES_ALONE),
     ),
     PassRow(
         "tirx.ConvertSSA",
         ("tirx.transform.ConvertSSA()",),
         "src/tirx/transform/ir_utils.cc: every variable is defined once",
         Place(LOOPS),
-        fires=Fires(prim_recipes=("twins", "block_twins")),
+        fires=Fires(prim_recipes=("twins", "block_twins"), quiet=_NAMES_ALONE),
     ),
     PassRow(
         "tirx.ForceNarrowIndexToInt32",
@@ -67,7 +84,7 @@ ROWS: tuple[PassRow, ...] = (
         "src/tirx/transform/inline_private_functions.cc: calls of private PrimFuncs become their bodies",
         Place(frozenset({Phase.LEGAL})),  # AttachGlobalSymbol makes every PrimFunc a public one
         promise=Promise(keeps_functions=False),
-        fires=Fires(prim_recipes=("calls_of_prim_funcs",)),
+        fires=Fires(prim_recipes=("calls_of_prim_funcs",), rate=Rate(6)),
     ),
     PassRow(
         "tirx.PointerValueTypeRewrite",
@@ -82,13 +99,14 @@ ROWS: tuple[PassRow, ...] = (
         ("tirx.transform.RemoveAssume()",),
         "src/tirx/transform/remove_assume.cc: T.assume has no effect once it has been used",
         Place(LOOPS),
-        fires=Fires(prim_recipes=("assumed_padding",)),
+        fires=Fires(prim_recipes=("assumed_padding",), rate=Rate(2)),
     ),
     PassRow(
         "tirx.SkipAssert",
         ("tirx.transform.SkipAssert()",),
         "src/tirx/transform/skip_assert.cc: as tirx.disable_assert does before everything else",
         Place(span(Phase.BOUND, Phase.STORED)),
+        fires=Fires(rate=Rate(2)),
     ),
     PassRow(
         "s_tir.HoistExpression",
@@ -96,14 +114,16 @@ ROWS: tuple[PassRow, ...] = (
         "src/s_tir/transform/hoist_expression.cc: conditions and bindings move out of loops",
         Place(LOOPS),
         promise=Promise(idempotent=False),
-        fires=Fires(options=HOIST_EXPRESSIONS, no_build_sets="of a pass in no pipeline; the pass table has it"),
+        fires=Fires(
+            options=HOIST_EXPRESSIONS, no_build_sets="of a pass in no pipeline; the pass table has it", rate=Rate(2)
+        ),
     ),
     PassRow(
         "s_tir.RemoveStoreUndef",
         ("s_tir.transform.RemoveStoreUndef()",),
         "src/s_tir/transform/remove_store_undef.cc: stores of T.undef",
         Place(LOOPS),
-        fires=Fires(prim_recipes=("undefined_stores",)),
+        fires=Fires(prim_recipes=("undefined_stores",), rate=Rate(2)),
     ),
     PassRow(
         "s_tir.RemoveWeightLayoutRewriteBlock",
@@ -122,7 +142,7 @@ ROWS: tuple[PassRow, ...] = (
             # the mark is of a block that copies: another pass, or a reduction, may have made it another one
             refuses=r"Check failed: \((store|load)\) is false",
         ),
-        fires=Fires(prim_recipes=("rewritten_weights",)),
+        fires=Fires(prim_recipes=("rewritten_weights",), rate=Rate(7)),
     ),
     PassRow(
         "s_tir.UseAssumeToReduceBranches",
@@ -143,6 +163,7 @@ ROWS: tuple[PassRow, ...] = (
             at_least=0.1,
             why_fewer="most applications end by a check of TVM's: a root block of several blocks is taken for a "
             "leaf, 'Duplicated block name root' (39 of 58); a pass that dies changes nothing",
+            rate=Rate(2),
         ),
         foreign=Foreign(name="DefaultGPUSchedule"),
     ),
@@ -163,7 +184,7 @@ ROWS: tuple[PassRow, ...] = (
         ("s_tir.transform.LowerAsyncDMA()",),
         "src/s_tir/transform/lower_async_dma.cc: annotated copies, with tirx.use_async_copy",
         Place(frozenset({Phase.STORAGE})),
-        fires=Fires(in_repertoire=False),
+        fires=Fires(in_repertoire=False, quiet="calls the DMA engine of Hexagon, which nothing here has"),
     ),
     PassRow(
         "s_tir.InjectPTXAsyncCopy",

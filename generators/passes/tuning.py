@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from generators.case import PassCall
 from generators.passes.knobs import KNOBS, TuningKnobs
-from generators.passes.row import Fires, Meaning, PassRow, Phase, Place, Promise
+from generators.passes.row import Fires, Meaning, Measured, PassRow, Phase, Place, Promise, Rate
 from generators.program_facts import Feature
 
 PREFIX = "s_tir.meta_schedule"
@@ -163,14 +163,19 @@ def _from_database(kind: _Kind, search: str, seed: int) -> str:
     return _module_pass(steps)
 
 
-def _row(name: str, kind: _Kind, sources: tuple[str, ...], why: str = _WHY) -> PassRow:
+def _row(name: str, kind: _Kind, per_1000: int, sources: tuple[str, ...], why: str = _WHY) -> PassRow:
     return PassRow(
         name,
         sources,
         why,
         Place(frozenset({Phase.FUSED, Phase.LEGAL}), needs_target=True),
         promise=Promise(meaning=Meaning.ROUNDED, idempotent=False),
-        fires=Fires(recipes=_SHAPES, wants=kind.wants, in_repertoire=Feature.GPU_TARGET not in kind.wants),
+        fires=Fires(
+            recipes=_SHAPES,
+            wants=kind.wants,
+            in_repertoire=Feature.GPU_TARGET not in kind.wants,
+            rate=Rate(per_1000, Measured.ALONE),
+        ),
     )
 
 
@@ -179,20 +184,27 @@ def rows(knobs: TuningKnobs) -> tuple[PassRow, ...]:
     drawn, mutated = _replayed(knobs), _evolved(knobs)
     return (
         *(
-            _row(f"{PREFIX}.ReplayTrace[{kind.rules}]", kind, tuple(_pass(kind, drawn, seed) for seed in knobs.seeds))
-            for kind in (_CPU, _WIDE, _GPU)
+            _row(
+                f"{PREFIX}.ReplayTrace[{kind.rules}]",
+                kind,
+                per_1000,
+                tuple(_pass(kind, drawn, seed) for seed in knobs.seeds),
+            )
+            for kind, per_1000 in ((_CPU, 7), (_WIDE, 5), (_GPU, 5))
         ),
         *(
             _row(
                 f"{PREFIX}.EvolutionarySearch[{kind.rules}]",
                 kind,
+                per_1000,
                 tuple(_pass(kind, mutated, seed, how) for seed in knobs.seeds for how in kind.mutators),
             )
-            for kind in (_CPU, _GPU)
+            for kind, per_1000 in ((_CPU, 4), (_GPU, 2))
         ),
         _row(
             "MetaScheduleApplyDatabase",
             _CPU,
+            9,
             tuple(_from_database(_CPU, drawn, seed) for seed in knobs.seeds),
             "src/relax/transform/meta_schedule.cc: functions become what the records of their tuning say",
         ),

@@ -103,3 +103,14 @@ class MultiReadKnobs:
     """A further read is transposed."""
     tries: int = 8
     """Further reads tried: many are equal to one before."""
+    neighbour: int = 12
+    """Weight of a neighbour, where there is room, among the indices of a further read: the most common, as in
+    stencils."""
+    other: int = 6
+    """Weight of another axis that fits the dim."""
+    backwards: int = 4
+    """Weight of the axis from the end."""
+    constant: int = 4
+    """Weight of a number."""
+    joins: tuple[str, ...] = ("sub", "sub", "add", "mul", "max", "min")
+    """What joins two reads: the difference twice, since it is another number when the reads are swapped."""

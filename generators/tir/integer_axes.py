@@ -42,10 +42,9 @@ def draw_axes(draft: FunctionDraft, earlier: list[tuple[int, int]], room: int) -
         begin, count = source.pick(earlier)
     count = min(count, room)
     earlier.append((begin, count))
-    kinds = ((counter, 6), (offset, 4), (stepped, 1), (split, 2))
     if count > 1 and source.flip(draft.knobs.integers.axes.fused):
         return fused(draft, count, min(weighted(source, draft.knobs.integers.axes.extents), room // count), begin)
-    return [weighted(source, kinds)(draft, draft.extent(count), begin)]
+    return [weighted(source, _KINDS)(draft, draft.extent(count), begin)]
 
 
 def _variable(draft: FunctionDraft, low: int, count: int) -> Term:
@@ -151,3 +150,7 @@ def fused(draft: FunctionDraft, first: int, second: int, begin: int) -> list[Int
 
 def _nothing_around(body: Stmt) -> Stmt:
     return body
+
+
+_KINDS = ((counter, 6), (offset, 4), (stepped, 1), (split, 2))
+"""(kind, weight) of a variable: the simplest most often."""

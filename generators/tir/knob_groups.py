@@ -105,6 +105,18 @@ class ReadKnobs:
     """The same in a function without blocks that may have odd indices."""
     left_in_bounds: float = 0.8
     """An index that is in bounds is left as it is, else bounded all the same."""
+    reversed: int = 3
+    """Weight of an axis as long as the dim, from its end, among the indices that are no axis variable."""
+    wrapped: int = 3
+    """Weight of arithmetic on the axes, brought into bounds by a modulus."""
+    clamped: int = 2
+    """Weight of the same, brought into bounds by Min and Max."""
+    guarded: int = 2
+    """Weight of a neighbour under a test that there is one, in a function with lazy conditions."""
+    gathered: int = 2
+    """Weight of an index that is read from a tensor, where one holds positions."""
+    constant: int = 1
+    """Weight of a number: the least, as it reads one element for all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,3 +134,9 @@ class NestKnobs:
     """Fewest elements of a dim with inner ones."""
     permuted: float = 0.2
     """The loops stand in another order than the dims."""
+    stored: int = 4
+    """Weight of a store of a new value among the statements of a nest: half of them."""
+    updated: int = 2
+    """Weight of an update, which reads what an earlier statement or nest has stored."""
+    guarded_store: int = 2
+    """Weight of either under a condition of its own, which passes hoist or split loops at."""

@@ -112,11 +112,12 @@ def _fits(dim: Extent, axis: Extent) -> bool:
 def _other_index(draft: FunctionDraft, dim: Extent, axes: Sequence[Extent], number: int) -> _Index:
     source = draft.source
     room = _room(dim, axes[number])
-    options = [("backwards", 4)]
-    options += [("neighbour", 12)] if room else []
-    options += [("constant", 4)] if dim.static and dim.value else []
+    knobs = draft.knobs.multi_reads
+    options = [("backwards", knobs.backwards)]
+    options += [("neighbour", knobs.neighbour)] if room else []
+    options += [("constant", knobs.constant)] if dim.static and dim.value else []
     others = [other for other, axis in enumerate(axes) if other != number and _fits(dim, axis)]
-    options += [("other", 6)] if others else []
+    options += [("other", knobs.other)] if others else []
     match weighted(source, options):
         case "constant":
             return _Index(None, source.integer(0, dim.value - 1))
@@ -160,7 +161,7 @@ def both(draft: FunctionDraft, one: Term, other: Term) -> Term:
         other = converted(Operands(draft), other, one.dtype)
     if one.dtype == "bool":
         return truth(draft.source.pick((tirx.And, tirx.Or))(one.expr, other.expr))
-    names = ("sub", "sub", "add", "mul", "max", "min") + (() if is_float(one.dtype) else ("bitwise_xor",))
+    names = draft.knobs.multi_reads.joins + (() if is_float(one.dtype) else ("bitwise_xor",))
     joined = apply(BY_NAME[draft.source.pick(names)], one, other)
     if joined is not None:
         return joined

@@ -97,7 +97,9 @@ def _body(inner: Site, tensor: DraftTensor, indices: list[Expr]) -> Stmt:
 def _statement(inner: Site, tensor: DraftTensor, indices: list[Expr]) -> Stmt:
     if inner.draft.source.flip(inner.draft.knobs.nests.summed):
         return _summed(inner, tensor, indices)
-    return weighted(inner.draft.source, ((stored, 4), (updated, 2), (_guarded, 2)))(inner, tensor, indices)
+    knobs = inner.draft.knobs.nests
+    kinds = ((stored, knobs.stored), (updated, knobs.updated), (_guarded, knobs.guarded_store))
+    return weighted(inner.draft.source, kinds)(inner, tensor, indices)
 
 
 def _guarded(inner: Site, tensor: DraftTensor, indices: list[Expr]) -> Stmt:

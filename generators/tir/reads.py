@@ -74,12 +74,13 @@ def read(draft: FunctionDraft, tensor: DraftTensor, at: Sequence[Point], *, stra
 def _bent(draft: FunctionDraft, dim: Extent, at: Sequence[Point], same: list[int], guards: list[Expr]) -> Expr:
     """An index that is no axis variable itself; the conditions for it to be in bounds are added to `guards`."""
     source = draft.source
-    options = [("guarded", 2)] if at and Unusual.LAZY in draft.unusual else []
+    knobs = draft.knobs.reads
+    options = [("guarded", knobs.guarded)] if at and Unusual.LAZY in draft.unusual else []
     if same:
-        options += [("reversed", 3)]
+        options += [("reversed", knobs.reversed)]
     if dim.static and dim.value > 0:
-        options += [("wrapped", 3), ("clamped", 2), ("constant", 1)]
-        options += [("gathered", 2)] if _positions(draft, at) else []
+        options += [("wrapped", knobs.wrapped), ("clamped", knobs.clamped), ("constant", knobs.constant)]
+        options += [("gathered", knobs.gathered)] if _positions(draft, at) else []
     if not options:
         raise Unfit("a dim that may be empty")
     kind = weighted(source, options)

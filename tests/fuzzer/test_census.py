@@ -19,8 +19,7 @@ from benchmarks.bench_fire_rate import firings
 from benchmarks.fires import Fired, fired
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import repertoire_of
-from generators.passes.excluded import QUIET
-from generators.passes.row import FLOOR, PLANTED_FLOOR, Fires, PassRow, Phase, Place, Role
+from generators.passes.row import FLOOR, PLANTED_FLOOR, Fires, PassRow, Phase, Place, Rate, Role
 from generators.passes.table import PASSES, the
 from generators.source import SeededSource
 from generators.tir.recipes.recipe import PrimRecipe
@@ -34,7 +33,7 @@ CASES = 60
 """Cases of the census of a row."""
 MIXED = 4000
 """Cases of the mixed campaign."""
-LOUD = [row for name, row in PASSES.items() if name not in QUIET]
+LOUD = [row for row in PASSES.values() if not row.fires.quiet]
 
 
 def plan_for(row: PassRow, target: str) -> Plan:
@@ -113,11 +112,6 @@ def test_what_is_planted_for_has_the_higher_floor() -> None:
     assert PassRow("a", (), "", place, fires=Fires(at_least=0.01, why_fewer="rare")).floor == 0.01
 
 
-def test_quiet_passes_have_rows_and_reasons() -> None:
-    assert QUIET.keys() <= PASSES.keys()
-    assert all(QUIET.values())
-
-
 def test_a_pass_that_changes_nothing_is_seen() -> None:
     """The checks of memory look at their module and give it back."""
     plan = Plan(SEED, under_test=("tirx.VerifyMemory",), kinds=("single",))
@@ -137,7 +131,7 @@ def test_a_campaign_says_who_fired_first_and_who_never() -> None:
     one, two = (name for name, row in list(PASSES.items())[:2])
     cases = [Fired(0, True, Counter({one: 1}), Counter()), Fired(1, True, Counter({one: 2}), Counter({one: 2}))]
     found = firings(cases)
-    assert found.first == {one: 2} and found.per_1000 == {one: 500}
+    assert found.first == {one: 2} and found.rates == {one: Rate(500)}
     assert two in found.never and one not in found.never
     assert set(found.waits) == {2} and len(found.waits) == len(LOUD)
 

@@ -77,7 +77,9 @@ def constants(tree: ast.Module) -> dict[str, list[float]]:
 
 def offences(tree: ast.Module, passed: dict[str, set[str]]) -> Iterator[str]:
     """Ratios written out: at a `flip`, beside a random number, in a name that one of these takes, in weights that a
-    list gives, in an option that stands twice, or handed to a parameter of `passed`."""
+    list gives, in an option that stands twice, or handed to a parameter of `passed`. A table of kinds with
+    weights stands at the top of a file."""
+    yield from local_weights(tree)
     for share in shares(tree):
         yield from (f"flip({value})" for value in literals(share))
     known = constants(tree)
@@ -109,6 +111,34 @@ def offences(tree: ast.Module, passed: dict[str, set[str]]) -> Iterator[str]:
                 defaults = [*arguments.defaults, *arguments.kw_defaults]
                 if passed.get(called, set()) & {a.arg for a in own}:
                     yield from (f"def {called}(.. = {number})" for default in defaults for number in literals(default))
+
+
+def local_weights(tree: ast.Module) -> Iterator[str]:
+    """Weights that a function writes out in what it hands to `weighted`, and options that stand twice in what it picks
+    from, each in an expression or in a name of its own."""
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        bound: dict[str, list[ast.expr]] = {}
+        for node in ast.walk(function):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.AugAssign(ast.Name(id=name), _, value):
+                    bound.setdefault(name, []).append(value)
+        for node in ast.walk(function):
+            match node:
+                case ast.Call(func=ast.Name(id="weighted"), args=[_, given]):
+                    for part in (part for one in _sources(given, bound) for part in ast.walk(one)):
+                        match part:
+                            case ast.Tuple(elts=[_, ast.Constant(value=int(weight))]) if weight > 1:
+                                yield f"weighted({ast.unparse(part)})"
+                case ast.Call(func=ast.Attribute(attr="pick"), args=[ast.Name() as given]):
+                    for one in _sources(given, bound):
+                        for part in (part for part in ast.walk(one) if isinstance(part, ast.Tuple)):
+                            said = [ast.unparse(option) for option in part.elts]
+                            yield from (f"pick({name})" for name in said[:1] if len({*said}) < len(said))
+
+
+def _sources(given: ast.expr, bound: dict[str, list[ast.expr]]) -> list[ast.expr]:
+    """The expression, or those that the function binds to its name."""
+    return bound.get(given.id, []) if isinstance(given, ast.Name) else [given]
 
 
 def parameters_of(tree: ast.Module) -> dict[str, set[str]]:
@@ -145,6 +175,9 @@ def test_no_ratio_stands_outside_of_the_knobs(folder: str) -> None:
         "weighted(s.source, [(row, 3 if row.plants else 1) for row in rows])",
         "W = 3\nweighted(s.source, [(row, W if row.plants else 1) for row in rows])",
         "source.pick((1, 1, 2))",
+        "def f(s):\n    return weighted(s, ((stored, 4), (updated, 2)))",
+        "def f(s):\n    options = [('a', 1)]\n    options += [('b', 3)] if s else []\n    return weighted(s, options)",
+        "def f(s):\n    names = ('sub', 'sub', 'add') + s.more\n    return s.pick(names)",
         's.source.pick(("float32", "int32", "float32"))',
         "random.random() < 0.5",
         "SHARE = 0.3\nchosen = random.random(shape) < SHARE",
@@ -162,6 +195,8 @@ def test_a_ratio_written_out_is_found(text: str) -> None:
         "s.source.flip()",
         "favour(s.source, 1, 2)",
         "source.pick((1, 2, 3))",
+        "KINDS = ((stored, 4), (updated, 2))\ndef f(s):\n    return weighted(s, KINDS)",
+        "def f(s):\n    options = [('a', KNOBS.a), ('b', 1)]\n    return weighted(s, options)",
         "s.flip(KNOBS.rare / 2)",
         "x = 0.5\ns.flip(KNOBS.rare)",
         "random.random(shape) < KNOBS.rare",

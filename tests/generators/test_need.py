@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from generators.passes.excluded import QUIET
-from generators.passes.need import COMMON, FIRES, MOST, need, pick_by_need
-from generators.passes.row import Role
+from generators.passes.need import COMMON, MOST, need, pick_by_need
+from generators.passes.row import PassRow, Role
 from generators.passes.sequences import draw_names
 from generators.passes.table import PASSES, the
 from generators.source import SeededSource
@@ -16,22 +15,29 @@ from generators.tir.recipes.table import fitting
 SCHEDULE = the(Role.SCHEDULES).name
 
 
-def test_the_table_names_passes_and_shares() -> None:
-    assert FIRES.keys() <= PASSES.keys()
-    assert all(0 < rate <= 1000 for rate in FIRES.values())
+def per_1000(row: PassRow) -> int:
+    """The rate of a row."""
+    return 0 if row.fires.rate is None else row.fires.rate.per_1000
+
+
+def test_rates_are_shares_of_passes_that_can_fire() -> None:
+    rated = [row for row in PASSES.values() if row.fires.rate is not None]
+    assert len(rated) > len(PASSES) / 2
+    assert all(0 < per_1000(row) <= 1000 and not row.fires.quiet for row in rated)
 
 
 def test_the_need_falls_with_the_rate_and_stays_within_its_bounds() -> None:
-    loud = [row for row in PASSES.values() if row.name not in QUIET]
-    rows = sorted(loud, key=lambda row: FIRES.get(row.name, 0))
+    loud = [row for row in PASSES.values() if not row.fires.quiet]
+    rows = sorted(loud, key=per_1000)
     needs = [need(row) for row in rows]
     assert needs == sorted(needs, reverse=True)
     assert needs[0] == MOST and set(needs) <= set(range(1, MOST + 1))
-    assert all(need(row) == 1 for row in rows if FIRES.get(row.name, 0) >= COMMON)
+    assert all(need(row) == 1 for row in rows if per_1000(row) >= COMMON)
 
 
 def test_what_cannot_fire_is_not_drawn_for_it() -> None:
-    assert {need(PASSES[name]) for name in QUIET} == {1}
+    quiet = [row for row in PASSES.values() if row.fires.quiet]
+    assert {need(row) for row in quiet} == {1}
     cpu, gpu = TARGETS["llvm"], TARGETS["cuda"]
     silent = [row for row in PASSES.values() if row.fires.prim_recipes and need(row) == MOST]
     for row in silent:

@@ -11,6 +11,7 @@ import numpy as np
 from generators.dtypes import Array
 from generators.tvm_api import PrimFunc
 from oracles.reference.tir.memory import InitMask
+from oracles.reference.tir.program import PythonProgram
 
 LIMIT = 1 << 18
 """Bytes of arguments up to which a call keeps copies of them."""
@@ -20,8 +21,7 @@ MOST_CALLS = 256
 
 @dataclass(slots=True, eq=False)
 class RecordedCall:
-    """One call. function: the PrimFunc's object; compiled, program: its compiled form, and the generated code that ran,
-    as `engine` has them, which imports this file.
+    """One call. function: the PrimFunc's object; compiled, program: its compiled form, and the generated code that ran.
 
     full: numbers of the arguments of which all elements were initialised. arguments, known: copies from before the
     call; None where they were too large or shared memory. left, masks, number: the arguments after it,
@@ -30,7 +30,7 @@ class RecordedCall:
 
     function: PrimFunc
     compiled: Any
-    program: Any
+    program: PythonProgram
     given: tuple[object, ...]
     full: frozenset[int]
     arguments: list[object] | None = None
@@ -44,7 +44,7 @@ class RecordedCall:
         cls,
         function: PrimFunc,
         compiled: Any,
-        program: Any,
+        program: PythonProgram,
         args: Sequence[object],
         known: Sequence[InitMask],
         number: int = 0,
