@@ -82,6 +82,10 @@ TensorLoad = tvm.ir.TensorLoad
 """The class of `tirx.BufferLoad`'s results."""
 TEXTS: tuple[type, ...] = classes("tvm.ir.StringImm", "tvm.relax.StringImm", "tvm.relax.DataTypeImm")
 """Literals whose `value` is a text, or the name of an element type."""
+_SCALARS = classes("tvm.ir.PrimExpr")
+"""The class of expressions that are none of Relax, before 0.26."""
+_TIR_CALLS = classes("tvm.tirx.Call")
+"""The class of calls in PrimFuncs alone, before 0.26."""
 HELD_SCALARS: tuple[type, ...] = classes("tvm.relax.PrimValue")
 """Relax expressions whose `value` is a scalar one, before 0.26; scalar expressions stand there themselves since."""
 structural_hash = tvm_ffi.structural_hash
@@ -167,9 +171,9 @@ def parameters_of(function: PrimFunc) -> list[Var]:
 
 def prim_call(op: Node, arguments: Sequence[Expr], returns: Type) -> Expr:
     """A call in a PrimFunc."""
-    if hasattr(tirx, "Call"):
+    for tir_call in _TIR_CALLS:
         dtype = returns.dtype if isinstance(returns, PrimType) else "handle"
-        return tirx.Call(dtype, op, list(arguments))
+        return tir_call(dtype, op, list(arguments))
     return Call(op, list(arguments), ret_ty=returns)
 
 
@@ -205,7 +209,7 @@ def declared(buffer: Buffer, data: Expr) -> Stmt:
 
 def argument(expr: Expr) -> Expr:
     """A scalar expression as an expression of Relax, where that is something else (before 0.26)."""
-    return HELD_SCALARS[0](expr) if HELD_SCALARS and isinstance(expr, tvm.ir.PrimExpr) else expr
+    return HELD_SCALARS[0](expr) if HELD_SCALARS and isinstance(expr, _SCALARS) else expr
 
 
 def only_returned(function: PrimFunc) -> Expr | None:

@@ -304,12 +304,12 @@ def test_every_module_says_what_lives_in_it() -> None:
 
 
 def test_names_that_an_older_tvm_is_given_are_not_imported_from_it_directly() -> None:
-    """Such an import may run before generators.tvm_api has added the name."""
+    """Such an import may run before generators.tvm_api has added the name, which imports them thereafter itself."""
     given = {row.new for row in ROWS if isinstance(row, (Either, Made, Name))}
     wrong = [
         f"{path.relative_to(ROOT)}:{node.lineno} {node.module}.{alias.name}"
         for path in sources()
-        if path.relative_to(ROOT).parts[0] in ROOMS
+        if path.relative_to(ROOT).parts[0] in ROOMS and path.name != "tvm_api.py"
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.ImportFrom) and node in tree_of(path).body
         for alias in node.names
