@@ -23,7 +23,7 @@ class Module:
             T18[i20] = T.if_then_else(T.likely(i20 <= m - T.int64(2)), T.float16(1.0), T.float16(1.0))
 
     @R.function
-    def main() -> R.Tensor((0,), dtype="float16"):
+    def main(x: R.Tensor((0,), dtype="float16")) -> R.Tensor((0,), dtype="float16"):
         cls = Module
-        a = R.call_tir(cls.prim, R.tuple(), out_ty=R.Tensor((0,), dtype="float16"))
+        a: R.Tensor((0,), dtype="float16") = R.call_tir_inplace(cls.prim, (x,), out_ty=R.Tensor((0,), dtype="float16"), inplace_indices=[0])
         return a

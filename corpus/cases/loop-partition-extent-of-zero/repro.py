@@ -22,9 +22,9 @@ class Module:
             T18[i20] = T.if_then_else(T.likely(i20 <= m - T.int64(2)), T.float16(1.0), T.float16(1.0))
 
     @R.function
-    def main() -> R.Tensor((0,), dtype="float16"):
+    def main(x: R.Tensor((0,), dtype="float16")) -> R.Tensor((0,), dtype="float16"):
         cls = Module
-        a = R.call_tir(cls.prim, R.tuple(), out_ty=R.Tensor((0,), dtype="float16"))
+        a: R.Tensor((0,), dtype="float16") = R.call_tir_inplace(cls.prim, (x,), out_ty=R.Tensor((0,), dtype="float16"), inplace_indices=[0])
         return a
 
 def show():
@@ -47,7 +47,7 @@ def show():
 
     for at_end in (False, True):
         vm = relax.VirtualMachine(executable, tvm.cpu())
-        got = vm["main"]().numpy()
+        got = vm["main"](walled(np.zeros(0, "float16"), at_end)).numpy()
         want = np.zeros(0, "float16")
         kinds = [f"{a.dtype}{a.shape}" for a in (got, want)]
         assert kinds[0] == kinds[1], f"the output is {kinds[0]} instead of {kinds[1]}"
