@@ -6,6 +6,7 @@ scheduler, so that no node need reach another one or the campaign's machine.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import uuid
@@ -15,7 +16,9 @@ from functools import partial
 from queue import Empty, SimpleQueue
 
 import dask
-from distributed import Client, Future, LocalCluster
+from distributed import Client, Future, LocalCluster, Security
+from distributed.comm import connect as open_comm
+from distributed.core import send_recv
 
 from fuzzer.engines.cluster import ClusterGone
 from fuzzer.engines.messages import OPENING, Opening, Said, packed, said_of
@@ -144,15 +147,37 @@ def connect(address: str, baggage: bytes) -> DaskCluster:
     """The cluster of the scheduler at `address`. Raises EnvironmentFault where none answers."""
     _quiet()
     where = f"dask://{address}"
+    told: SimpleQueue[Client | Exception] = SimpleQueue()
+    # In a thread: Dask waits without end for what takes a connection and says nothing.
+    threading.Thread(target=lambda: told.put(_client_at(address)), daemon=True).start()
     try:
-        client = Client(address, timeout=CONNECT_S, set_as_default=False, name="passfuzz")
-    except OSError as error:
+        found = told.get(timeout=3 * CONNECT_S)
+    except Empty:
+        found = TimeoutError("no answer")
+    if isinstance(found, ValueError):
+        raise UsageError(f"--on {where}: {found}") from found
+    if isinstance(found, Exception):
         raise EnvironmentFault(
             f"--on {where}: no Dask scheduler answers there within {CONNECT_S:g} s; `dask scheduler` starts one"
-        ) from error
-    except ValueError as error:
-        raise UsageError(f"--on {where}: {error}") from error
-    return DaskCluster(client, baggage, where)
+        ) from found
+    return DaskCluster(found, baggage, where)
+
+
+def _client_at(address: str) -> Client | Exception:
+    """A client, or what Dask raises: there may be anything at that address, and what it says is read as lengths."""
+    try:
+        asyncio.run(asyncio.wait_for(_greet(address), CONNECT_S))
+        return Client(address, timeout=CONNECT_S, set_as_default=False, name="passfuzz")
+    except Exception as error:  # noqa: BLE001 - the boundary to Dask
+        return error
+
+
+async def _greet(address: str) -> None:
+    """Returns where a scheduler answers: a client that is half made cannot be ended without noise."""
+    comm = await open_comm(address, timeout=CONNECT_S, **Security().get_connection_args("client"))
+    said = await send_recv(comm, op="identity")
+    if said["type"] != "Scheduler":
+        raise OSError(f"a {said['type']} of Dask answers")
 
 
 def start(workers: int, baggage: bytes) -> DaskCluster:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +92,29 @@ def test_a_scheduler_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> No
     address = f"127.0.0.1:{free_port()}"
     with pytest.raises(EnvironmentFault, match=f"^--on dask://{address}: no Dask scheduler answers there"):
         dask_cluster.connect(address, b"")
+
+
+@pytest.mark.parametrize("says", [b"", b"HTTP/1.0 200 OK\r\n\r\nhello\n", bytes(range(256)) * 500])
+def test_what_is_no_scheduler_of_dask(
+    says: bytes, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Something else has the port, and says nothing, or what Dask reads as the lengths of what follows."""
+    monkeypatch.setattr(dask_cluster, "CONNECT_S", 0.5)
+    taken: list[socket.socket] = []
+
+    def serve() -> None:
+        while True:
+            connection, _ = server.accept()
+            taken.append(connection)
+            connection.sendall(says)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=serve, daemon=True).start()
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(EnvironmentFault, match=f"^--on dask://{address}: no Dask scheduler answers there"):
+            dask_cluster.connect(address, b"")
+        gc.collect()
+    assert taken and capfd.readouterr().err == ""
 
 
 @pytest.mark.deep
