@@ -57,6 +57,11 @@ class Call:
     any_value: bool
 
     @property
+    def all_arrays(self) -> bool:
+        """Whether every argument is an array."""
+        return len(self.arrays) == len(self.arguments)
+
+    @property
     def floats(self) -> frozenset[str]:
         """Those of the dtypes that are inexact."""
         return frozenset(dtype for dtype in self.dtypes if "float" in dtype)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import jinja2
+import jinja2.nodes
 import pytest
 
-from corpus.frames import WIDTH, entries
+from corpus.frames import FRAMES, WIDTH, entries
+from corpus.poison_fill import Fill
+from corpus.repro_calls import Call
 from tests.test_imports import ROOT
 
 WRITERS = [
@@ -35,3 +39,19 @@ def test_entries_that_do_not_fit_stand_in_a_line_each() -> None:
     long = "x" * (WIDTH - len("inputs = [, y]"))
     assert entries([long, "y"], "inputs = ", "[]") == f"inputs = [{long}, y]"
     assert entries([f"{long}x", "y"], "inputs = ", "[]") == f"inputs = [\n    {long}x,\n    y,\n]"
+
+
+def read_of(template: str, record: str) -> set[str]:
+    """The attributes that a template reads of a record of this name."""
+    source = (ROOT / "corpus" / "frames" / template).read_text(encoding="utf-8")
+    found = FRAMES.parse(source).find_all(jinja2.nodes.Getattr)
+    return {node.attr for node in found if isinstance(node.node, jinja2.nodes.Name) and node.node.name == record}
+
+
+@pytest.mark.parametrize(
+    ("template", "record", "kind"), [("calls.py.j2", "call", Call), ("scratch.py.j2", "fill", Fill)]
+)
+def test_what_a_template_reads_of_a_record_is_there(template: str, record: str, kind: type) -> None:
+    read = read_of(template, record)
+    assert read
+    assert [name for name in sorted(read) if not hasattr(kind, name)] == []

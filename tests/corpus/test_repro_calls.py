@@ -10,8 +10,9 @@ import pytest
 import tvm
 
 from corpus.finding import Expectation
+from corpus.repro import repro_text
 from corpus.store import StoredCase
-from generators.case import Case, EntryCall, ModuleText, PassCall, Shape
+from generators.case import Argument, Case, EntryCall, ModuleText, PassCall, Shape
 from oracles.evidence import NotANumber, ReferenceTrap
 from tests.corpus.test_repro import X, run, written
 
@@ -59,8 +60,8 @@ def test_options_of_a_pass_are_around_it(tmp_path: Path) -> None:
     assert run(path) == (0, "the bug is gone\n")
 
 
-@pytest.mark.deep
-def test_prim_funcs_are_run_too(tmp_path: Path) -> None:
+def of_prim_func(*arguments: Argument) -> StoredCase:
+    """A case that calls a PrimFunc, the first of whose arguments is one more in the second."""
     script = """
 @I.ir_module
 class Module:
@@ -72,13 +73,26 @@ class Module:
                 v = T.axis.spatial(4, i)
                 B[v] = A[v] + T.float32(1)
 """
-    a, b = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
+    a = np.arange(4, dtype=np.float32)
     case = Case(
         ModuleText(script),
         (PassCall("Simplify", "tvm.s_tir.transform.CanonicalizeLoop()"),),
-        (EntryCall("main", (a, b)),),
+        (EntryCall("main", arguments),),
     )
-    good = StoredCase(case, "t", "numeric", "s", "P", expectations=(Expectation(0, (a, a + 1), (0.0, 0.0)),))
+    return StoredCase(case, "t", "numeric", "s", "P", expectations=(Expectation(0, (a, a + 1), (0.0, 0.0)),))
+
+
+def test_the_arrays_of_a_prim_func_are_what_it_gives() -> None:
+    a, b = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
+    assert "results = [t.numpy() for t in inputs]\n" in repro_text(of_prim_func(a, b))
+    with_scalar = repro_text(of_prim_func(a, 3, b))
+    assert "results = [t.numpy() for t in [inputs[index] for index in [0, 2]]]\n" in with_scalar
+
+
+@pytest.mark.deep
+def test_prim_funcs_are_run_too(tmp_path: Path) -> None:
+    a = np.arange(4, dtype=np.float32)
+    good = of_prim_func(a, np.zeros(4, np.float32))
     assert run(written(tmp_path, good)) == (0, "the bug is gone\n")
     wrong = replace(good, expectations=(Expectation(0, (a, a), (0.0, 0.5)),))
     assert run(written(tmp_path, wrong))[0] == 1
