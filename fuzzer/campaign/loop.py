@@ -224,8 +224,10 @@ class _Campaign:
             case Killed(index):
                 if self.deck.killed(index):
                     self._give_up_case("child killed from outside, twice")
-            case Reduced() | Confirmed():
+            case Reduced() | Confirmed() if answer.token in self.working:
                 self._settled(answer)
+            case Reduced() | Confirmed() | CaseDigests() | CandidateDigests():
+                pass  # The campaign has not asked for it: a case of somebody else may say anything.
             case Refused(message):
                 self.fault = message
             case WorkerLost():
@@ -234,8 +236,6 @@ class _Campaign:
                 self.uncounted = self.uncounted or uncounted
             case Done():
                 self._done(heard.slot, heard.about)
-            case CaseDigests() | CandidateDigests():
-                pass  # Only the second process is asked for these.
             case _:
                 assert_never(answer)
 
@@ -316,12 +316,7 @@ class _Campaign:
         self._seen_again(*self.docket.ended_early(self.working.pop(token), why, said))
 
     def _settled(self, answer: Reduced | Confirmed) -> None:
-        """An answer that nobody has asked for is left: a case of somebody else may say anything."""
-        if answer.token in self.working:
-            if isinstance(answer, Reduced):
-                self._reduced(answer)
-            else:
-                self._confirmed(answer)
+        return self._reduced(answer) if isinstance(answer, Reduced) else self._confirmed(answer)
 
     def _reduced(self, answer: Reduced) -> None:
         if answer.ended or not is_readable(answer.finding):
