@@ -1,4 +1,4 @@
-"""Reads `inputs.npz` of a case: arrays of numbers, whose size is known before memory is taken for them."""
+"""`inputs.npz` of a case: arrays of numbers, whose size is known before memory is taken for them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,13 @@ _MALFORMED = (
 
 class UnreadableArrays(ValueError):
     """No archive that `numpy.savez_compressed` writes, or too large a one."""
+
+
+def written(arrays: Mapping[str, Array]) -> bytes:
+    """The contents of the file."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]  # NumPy's stub takes a name for an option
+    return buffer.getvalue()
 
 
 def read_arrays(path: Path) -> dict[str, Array]:

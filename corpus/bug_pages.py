@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import jinja2
 
@@ -224,7 +224,7 @@ def _between(text: str) -> Markdown:
     return Markdown.of("{}{}{}", left, text.strip(), right)
 
 
-def _shown_value(value: Any) -> Markdown:
+def _shown_value(value: object) -> Markdown:
     return value if isinstance(value, Markdown) else Markdown.escaped(value)
 
 

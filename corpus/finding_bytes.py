@@ -27,13 +27,13 @@ class UnreadableFinding(ValueError):
 
 class _Call(msgspec.Struct):
     function: str
-    arguments: list[Any]
+    arguments: list[object]
 
 
 class _Expected(msgspec.Struct):
     call: int
-    outputs: list[Any]
-    tolerances: list[Any]
+    outputs: list[object]
+    tolerances: list[object]
 
 
 class _Elements(msgspec.Struct):
@@ -149,11 +149,11 @@ def _plain(value: object) -> object:
     raise NotImplementedError(f"a {type(value).__name__} in a finding")
 
 
-def _encoded(arguments: tuple[Argument, ...], arrays: dict[str, Array]) -> list[Any]:
+def _encoded(arguments: tuple[Argument, ...], arrays: dict[str, Array]) -> list[object]:
     return [encode(argument, arrays) for argument in arguments]
 
 
-def _arguments(values: list[Any], arrays: dict[str, Array]) -> tuple[Argument, ...]:
+def _arguments(values: list[object], arrays: dict[str, Array]) -> tuple[Argument, ...]:
     return tuple(decode(value, arrays) for value in values)
 
 

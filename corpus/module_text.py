@@ -19,7 +19,7 @@ import numpy as np
 from corpus import rewrites, script_losses
 from corpus.encoding import INLINE_ELEMENTS
 from generators.case import ModuleText
-from generators.dtypes import OF_ML_DTYPES, numpy_dtype
+from generators.dtypes import OF_ML_DTYPES, Array, numpy_dtype
 
 if TYPE_CHECKING:
     from generators.tvm_api import IRModule
@@ -139,7 +139,7 @@ def live_module(text: ModuleText) -> IRModule:
     return module
 
 
-def script_names() -> dict[str, Any]:
+def script_names() -> dict[str, object]:
     """What a script may refer to besides its own names. Worker processes only."""
     from typing import TypeVar
 
@@ -242,7 +242,7 @@ _HEADER = struct.Struct("<QQiiiBBH")
 _MAGIC = 0xDD5E40F096B4A13F
 
 
-def _decoded_tensor(text: str) -> Any:
+def _decoded_tensor(text: str) -> Array | None:
     """The array of a tensor in TVM's format (include/tvm/runtime/tensor.h, SaveDLTensor); None for other dtypes."""
     raw = base64.b64decode(text)
     magic, _, _, _, ndim, code, bits, lanes = _HEADER.unpack_from(raw)
@@ -254,7 +254,7 @@ def _decoded_tensor(text: str) -> Any:
     return np.frombuffer(raw, dtype, offset=_HEADER.size + 8 * ndim + 8).reshape(shape)
 
 
-def array_source(array: Any, most: int = INLINE_ELEMENTS) -> str | None:
+def array_source(array: Array, most: int = INLINE_ELEMENTS) -> str | None:
     """A NumPy expression for the array, None when it has more than `most` elements and no short form."""
     dtype = str(array.dtype)
     extents = f"{array.shape[0]}" if array.ndim == 1 else str(tuple(array.shape))
@@ -269,13 +269,13 @@ def array_source(array: Any, most: int = INLINE_ELEMENTS) -> str | None:
     return f'np.array({_nested_source(array.tolist())}, "{maker}"){cast}'
 
 
-def _nested_source(value: Any) -> str:
+def _nested_source(value: object) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(_nested_source(item) for item in value) + "]"
     return number_source(value)
 
 
-def number_source(number: Any) -> str:
+def number_source(number: object) -> str:
     """A Python expression for an int, float or bool."""
     text = repr(number)
     return f'float("{text}")' if text.lstrip("-") in ("nan", "inf") else text

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 import tomlkit
@@ -239,7 +239,7 @@ def parse(path: Path, text: str) -> Registry:
     return Registry(tuple(made), path)
 
 
-def _tables(path: Path, data: dict[str, Any]) -> list[Any]:
+def _tables(path: Path, data: dict[str, object]) -> list[object]:
     if "schema" not in data:
         raise BadRegistry(path, f"no `schema = {SCHEMA}`: not a registry of causes")
     if data["schema"] != SCHEMA or isinstance(data["schema"], bool):
@@ -343,7 +343,7 @@ def _block(entry: KnownCause) -> str:
     return tomlkit.dumps(document)
 
 
-def _row(entry: KnownCause) -> dict[str, Any]:
+def _row(entry: KnownCause) -> dict[str, object]:
     """The fields of an entry that say something, in their order."""
     values = {field.name: (getattr(entry, field.name), field.default) for field in fields(entry)}
     always = ("title", "status", "tier")
@@ -354,7 +354,7 @@ def _row(entry: KnownCause) -> dict[str, Any]:
     }
 
 
-def _item(name: str, value: Value) -> Any:
+def _item(name: str, value: Value) -> object:
     """A value as tomlkit writes it: prose in several lines, other texts in one, to be searched for."""
     if isinstance(value, tuple):
         return list(value)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from corpus.frames import FRAMES
 from corpus.loaded_file import FOLDER, loaded_file
@@ -169,7 +168,7 @@ def _passes(parts: _Parts, lines: str, module: str) -> str:
     return lines
 
 
-def _around(parts: _Parts) -> dict[str, Any]:
+def _around(parts: _Parts) -> dict[str, object]:
     """What the frame of the body needs besides. To be asked for after the check."""
     stored, built = parts.stored, parts.built
     return {

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import ast
 import base64
-import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
+from corpus import arrays_file
 from corpus.encoding import INLINE_ELEMENTS
 from corpus.finding import Expectation, Tolerance
 from corpus.frames import FRAMES
 from corpus.module_text import array_source, number_source
 from corpus.store import StoredCase, to_json
 from generators.case import Argument, Shape
-from generators.dtypes import OF_ML_DTYPES
+from generators.dtypes import OF_ML_DTYPES, Array
 from generators.externs import EXTERNS
 from oracles.calls.script import Way
 from oracles.calls.table import way_after
@@ -86,7 +86,7 @@ class Calls:
     _made: Sequence[Call] = field(init=False, default=())
 
     def __post_init__(self) -> None:
-        arrays: dict[str, Any] = {}
+        arrays: dict[str, Array] = {}
         to_json(self.stored, arrays)
         self._sources = _Sources(arrays, PLAIN_ELEMENTS if self.plain else INLINE_ELEMENTS)
 
@@ -131,13 +131,13 @@ class Calls:
 class _Sources:
     """How a script names arrays. arrays: those in `inputs.npz`. read: whether the script reads one of them."""
 
-    def __init__(self, arrays: dict[str, Any], most: int = INLINE_ELEMENTS) -> None:
+    def __init__(self, arrays: dict[str, Array], most: int = INLINE_ELEMENTS) -> None:
         self.arrays = arrays
         self.read = False
         self._most = most
         self._names = {_identity(array): name for name, array in arrays.items()}
 
-    def of(self, array: np.ndarray[Any, Any]) -> str:
+    def of(self, array: Array) -> str:
         """The source of an array: its elements, or where it is read from."""
         text = array_source(array, self._most)
         if text is not None and (array.size <= self._most or _identity(array) not in self._names):
@@ -156,10 +156,8 @@ class _Ways:
     walled: bool
 
 
-def _embedded(arrays: dict[str, Any]) -> str:
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)
-    return base64.b64encode(buffer.getvalue()).decode()
+def _embedded(arrays: dict[str, Array]) -> str:
+    return base64.b64encode(arrays_file.written(arrays)).decode()
 
 
 # --- calls ----------------------------------------------------------------------------------------------
@@ -258,5 +256,5 @@ def _rounded_up(number: float) -> float:
     return float(f"{math.ceil(number / 10.0**unit)}e{unit}")
 
 
-def _identity(array: np.ndarray[Any, Any]) -> object:
+def _identity(array: Array) -> object:
     return array.shape, array.tobytes()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from corpus.frames import FRAMES
 
 if TYPE_CHECKING:
-    from generators.tvm_api import BaseFunc, IRModule, Type
+    from generators.tvm_api import BaseFunc, Buffer, IRModule, Node, Type, Var
 
 # --- lines after the class ----------------------------------------------------------------------------------------
 
@@ -47,7 +47,7 @@ def lines_for(module: IRModule, parsed: IRModule) -> list[str]:
     """Lines that are to make `module` of what its script parses to: types of variables, and functions that share
     their parameters."""
     lines: list[str] = []
-    functions: dict[str, Any] = {}
+    functions: dict[str, BaseFunc] = {}
     for name, function in sorted((variable.name_hint, function) for variable, function in module.functions.items()):
         twin = next((earlier for earlier, other in functions.items() if _shares_parameters(function, other)), None)
         functions[name] = function
@@ -104,19 +104,19 @@ def _constants_of_ranges(function: BaseFunc) -> list[str]:
     from tvm import ir, tirx
     from tvm_ffi import structural_walk
 
-    ranges: list[Any] = []
+    ranges: list[Node] = []
     if isinstance(function, tirx.PrimFunc):
         structural_walk(function, (ir.Range, ranges.append), order="pre")
     parts = [part for one in ranges for part in (one.min, one.extent)]
     return [str(part.ty.dtype) for part in parts if isinstance(part, tirx.IntImm)]
 
 
-def _buffers(function: BaseFunc) -> list[Any]:
+def _buffers(function: BaseFunc) -> list[Buffer]:
     """The buffers of a PrimFunc in the order in which they are met."""
     from tvm import tirx
     from tvm_ffi import structural_walk
 
-    met: list[Any] = []
+    met: list[Var] = []
     if isinstance(function, tirx.PrimFunc):
         structural_walk(function, (tirx.Var, met.append), order="pre")
     return list({hash(var): var for var in met if isinstance(var.ty, tirx.BufferType)}.values())

@@ -6,7 +6,6 @@ A folder appears whole or not at all. What the files say is decided elsewhere (s
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -20,8 +19,7 @@ from typing import Annotated, Literal, TypeAlias, TypeVar
 import msgspec
 import numpy as np
 
-from corpus import own
-from corpus.arrays_file import read_arrays
+from corpus import arrays_file, own
 from corpus.encoding import UnreadableArgument, decode, encode
 from corpus.escapes import is_slug, one_line
 from corpus.finding import Expectation
@@ -102,9 +100,7 @@ def contents_of(stored: StoredCase, repro: str, readme: str, issue: str = "") ->
         files["module.json"] = stored.case.module.json
     contents = {name: text.encode("utf-8", "replace") for name, text in files.items()}
     if arrays:
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
-        contents["inputs.npz"] = buffer.getvalue()
+        contents["inputs.npz"] = arrays_file.written(arrays)
     return contents
 
 
@@ -319,7 +315,7 @@ def _file_of(path: Path, data: bytes, shape: type[_File]) -> _File:
 
 
 def _stored(folder: Path, file: _CaseFile) -> StoredCase:
-    arrays = read_arrays(folder / "inputs.npz")
+    arrays = arrays_file.read_arrays(folder / "inputs.npz")
     case = Case(
         module=_read_module(folder, file.module),
         passes=tuple(entry.call() for entry in file.passes),

@@ -131,17 +131,18 @@ def operators(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def _size(item: Any) -> int:
+def _size(item: object) -> int:
     """How many dims an axis needs, about; later items go first where they are no numbers."""
     return abs(int(item)) if isinstance(item, (int, tirx.IntImm)) else 0
 
 
-def _shorter(var: T.Var, name: str, item: Any) -> Edit:
+def _shorter(var: T.Var, name: str, item: object) -> Edit:
     """An attribute that is a list loses an item, as axes do."""
 
     def pieces(bind: DraftBinding) -> tuple[DraftBinding, ...]:
         call = bind.value
-        given = list(values_of(call).get(name) or ()) if isinstance(call, CALL) else []
+        held = values_of(call).get(name) if isinstance(call, CALL) else None
+        given = list(held) if isinstance(held, tvm_ffi.Array) else []
         places = [place for place, other in enumerate(given) if _equal(item, other)]
         if not isinstance(call, CALL) or not places or len(given) < 2:
             raise NotApplicable("gone")
@@ -185,7 +186,7 @@ def differing(call: T.Call) -> list[str]:
     return [name for name in mine if name in others and not _equal(mine[name], others[name])]
 
 
-def values_of(call: T.Call) -> dict[str, Any]:
+def values_of(call: T.Call) -> dict[str, object]:
     """The attributes of a call by name."""
     if not call.attrs:
         return {}
@@ -193,13 +194,13 @@ def values_of(call: T.Call) -> dict[str, Any]:
     return {field.name: getattr(call.attrs, field.name) for field in info.fields}
 
 
-def _with_value(call: T.Call, name: str, value: Any) -> Any:
+def _with_value(call: T.Call, name: str, value: object) -> T.Node:
     """The attributes of a call with another value for one of them."""
     key = type(call.attrs).__tvm_ffi_type_info__.type_key
     return tvm.ir.make_node(key, **{**values_of(call), name: value})
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(one: object, other: object) -> bool:
     try:
         return bool(T.structural_equal(one, other))
     except TVM_ERRORS:
