@@ -101,7 +101,15 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("cli",),
     ),
     "benchmarks": (
-        ("campaigns", "children", "decided_faults", "decided_modules", "recorded_tests", "reduce_models"),
+        (
+            "campaigns",
+            "children",
+            "cpu_account",
+            "decided_faults",
+            "decided_modules",
+            "recorded_tests",
+            "reduce_models",
+        ),
         ("batches", "fires", "reduce_families"),
         (
             "bench_agreement",
