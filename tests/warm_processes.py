@@ -108,7 +108,6 @@ def become(words: list[str], cwd: str | None, env: dict[str, str] | None, descri
             if descriptor >= 0:
                 os.dup2(descriptor, number)
         faulthandler.disable()
-        forget_handlers()
         forget_pytest()
         os.closerange(3, 1 << 16)
         warnings.simplefilter("ignore")
@@ -142,7 +141,12 @@ class Popen(subprocess.Popen[Any]):
 
         stdin, _, _, stdout, _, stderr = pipes
         parent = os.getpid()
+        # A signal that finds the child with the handlers of the tests would unwind it into their loop.
+        unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
         self.pid = os.fork()
+        if self.pid == 0:
+            forget_handlers()
+        signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
         if self.pid == 0:
             os.setsid()
             die_with_parent(parent)
