@@ -182,5 +182,9 @@ RULES = Rules(
         "Return": _return,
     },
     attributes=dict.fromkeys(_SILENT_ATTRIBUTES, _body),
-    effects={**dict.fromkeys(_NO_EFFECT, _nothing), "assume": _assume, "ret": _returning_call},
+    effects={
+        **dict.fromkeys(_NO_EFFECT, _nothing),
+        "assume": _assume,
+        **({"ret": _returning_call} if tvm_api.has_operator("tirx.ret") else {}),
+    },
 )
