@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FAKES = {
     "raises": ("raise ImportError('libtvm.so: cannot open shared object file')", "cannot open shared object file"),
     "segfaults": ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)", "killed by SIGSEGV"),
-    "is empty": ("", "cannot import name"),
+    "is empty": ("", "TVM has no tvm.tirx"),
 }
 
 
