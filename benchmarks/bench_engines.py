@@ -37,7 +37,7 @@ from fuzzer.campaign.observer import Observers
 from fuzzer.engines.baggage import pack
 from fuzzer.engines.cluster import Cluster
 from fuzzer.engines.cluster_workforce import ClusterWorkforce
-from fuzzer.engines.messages import OPENING, Opening, Said, versions
+from fuzzer.engines.messages import OPENING, Opening, SeatSaid, versions
 from fuzzer.processes.lines import Lines, line_of
 from fuzzer.processes.pool import Pool
 from fuzzer.protocol import Command, Done, JudgeCases, Judged, Plan, Ready
@@ -211,7 +211,7 @@ class Instant:
     seats: int
     samples: list[Judged]
     name: str = "instant"
-    said: list[Said] = field(default_factory=list)
+    said: list[SeatSaid] = field(default_factory=list)
     bytes_: int = 0
 
     def __post_init__(self) -> None:
@@ -222,15 +222,15 @@ class Instant:
 
     def open_seat(self, place: str, opening: Opening) -> None:
         ready = line_of(Ready("0", "0", "0"))
-        self.said.append(Said(opening.seat, OPENING, 0, ready, ended=True, versions=versions()))
+        self.said.append(SeatSaid(opening.seat, OPENING, 0, ready, ended=True, versions=versions()))
 
     def submit(self, place: str, seat: str, task: int, command: bytes) -> None:
         (told,) = Lines[Command](Command).take(command)
         assert isinstance(told, JudgeCases)
         lines = [next(self._bodies).replace(b'"index":0', b'"index":%d' % index, 1) for index in told.indices]
-        self.said.append(Said(seat, task, 0, b"".join([*lines, line_of(Done())]), ended=True))
+        self.said.append(SeatSaid(seat, task, 0, b"".join([*lines, line_of(Done())]), ended=True))
 
-    def heard(self, timeout_s: float) -> list[Said]:
+    def heard(self, timeout_s: float) -> list[SeatSaid]:
         heard, self.said = self.said, []
         self.bytes_ += sum(len(one.lines) for one in heard)
         return heard

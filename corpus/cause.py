@@ -48,7 +48,7 @@ from dataclasses import dataclass, field, replace
 
 from corpus.signature import normalise
 from corpus.throw_site import (
-    Site,
+    ThrowSite,
     called_operator,
     crashed_in,
     defines_variables,
@@ -117,7 +117,7 @@ _IN_MOST_MODULES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class FailureFacts:
     """What is known of a reduced failure besides its verdict (`fuzzer.trial.facts`); "" and None for unknown.
 
     running: the innermost pass that was running, if the verdict names a pipeline or a build. broken: the kind of
@@ -175,13 +175,13 @@ class Cause:
         return f"{line[: LONGEST - 12]}... {hashlib.sha256(line.encode()).hexdigest()[:8]}"
 
 
-def cause_of(oracle: str, failed: Failed, culprit: str, facts: Facts | None = None) -> Cause:
+def cause_of(oracle: str, failed: Failed, culprit: str, facts: FailureFacts | None = None) -> Cause:
     """The cause of a failed verdict of a reduced case.
 
     oracle: no rule asks for it, since several oracles may see one bug. `failed.detail` is TVM's traceback, or what a
     process that crashed printed. culprit: the pass that is blamed. facts: what else is known of the failure.
     """
-    known = facts or Facts()
+    known = facts or FailureFacts()
     blamed = known.rule or _last_primitive(culprit)
     if known.earlier is not None:
         return cause_of(oracle, known.earlier, known.running, replace(known, earlier=None, running=""))
@@ -218,7 +218,7 @@ def _last_primitive(culprit: str) -> str:
 # --- crashes --------------------------------------------------------------------------------------------
 
 
-def _native(failed: Failed, blamed: str, running: str, known: Facts) -> Cause:
+def _native(failed: Failed, blamed: str, running: str, known: FailureFacts) -> Cause:
     if known.broken:  # A pass left a module that cannot be compiled: a later pass, or the code, crashes.
         return Cause(known.broken_by or running, known.broken)
     site = crashed_in(failed.detail)
@@ -229,7 +229,7 @@ def _native(failed: Failed, blamed: str, running: str, known: Facts) -> Cause:
     return Cause(site.function if of_run_time else f"{site.function} in {running}", "crash")
 
 
-def _thrown(failed: Failed, running: str, known: Facts) -> Cause:
+def _thrown(failed: Failed, running: str, known: FailureFacts) -> Cause:
     """The cause of an error. `running`: the innermost pass."""
     if known.broken:  # A pass left a module on which a later pass, or code generation, fails.
         return Cause(known.broken_by or running, known.broken)
@@ -259,7 +259,7 @@ def _thrown(failed: Failed, running: str, known: Facts) -> Cause:
     return Cause(who, f"fails in {_library(site)}{_on(of_pass)}")
 
 
-def _nameless(failed: Failed, who: str, said: str, known: Facts) -> Cause:
+def _nameless(failed: Failed, who: str, said: str, known: FailureFacts) -> Cause:
     """The cause of an error in C++ that names no file: casts and containers of the FFI, and the C++ library. A pass
     with code for each operator may fail on one of them in many ways, with many messages."""
     if native := last_called(failed.detail):
@@ -277,7 +277,7 @@ _CONSTRUCTOR = re.compile(r"(?:^|::)(\w+)::\1$")
 _BINDERS = ("Let", "Bind", "LetStmt")  # one construct as an expression and as a statement
 
 
-def _library(site: Site) -> str:
+def _library(site: ThrowSite) -> str:
     made = _CONSTRUCTOR.search(site.function)
     if made is None:
         return str(site)
@@ -317,7 +317,7 @@ def _of_any_operator(logged: str) -> str:
 _INTRINSIC = re.compile(r"\btirx\.\w+")
 
 
-def _of_any_intrinsic(site: Site, said: str, known: Facts) -> str:
+def _of_any_intrinsic(site: ThrowSite, said: str, known: FailureFacts) -> str:
     """A message of a code generator: the dtype decides which intrinsics it has no code for."""
     if not site.file.startswith("src/target/") or not _INTRINSIC.search(said):
         return said
@@ -346,7 +346,7 @@ def _without_types(text: str) -> str:
 # --- wrong modules and results --------------------------------------------------------------------------
 
 
-def _wrong(failed: Failed, blamed: str, known: Facts) -> Cause:
+def _wrong(failed: Failed, blamed: str, known: FailureFacts) -> Cause:
     match failed.evidence:
         case AttributeGone(key):
             return Cause(blamed, f"loses the attribute {key}")
@@ -390,7 +390,7 @@ def _difference(failed: Failed) -> str | None:
     return "value" if failed.symptom == WRONG_RESULT else None
 
 
-def _of_numbers(kind: str, blamed: str, known: Facts) -> Cause:
+def _of_numbers(kind: str, blamed: str, known: FailureFacts) -> Cause:
     if blamed == CODEGEN:
         return Cause(blamed, f"{kind}: {', '.join(known.stored) or 'a store'}", certain=bool(known.stored))
     what, on = known.rewrite, known.traits

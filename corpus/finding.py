@@ -14,7 +14,7 @@ from generators.dtypes import Array
 from oracles.evidence import Died
 from oracles.verdict import Failed
 
-Tolerance: TypeAlias = Array | float
+OutputTolerance: TypeAlias = Array | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Expectation:
 
     call: int
     outputs: tuple[Array, ...]
-    tolerances: tuple[Tolerance, ...]
+    tolerances: tuple[OutputTolerance, ...]
 
     def __post_init__(self) -> None:
         if len(self.outputs) != len(self.tolerances):

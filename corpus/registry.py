@@ -52,7 +52,7 @@ schema = {SCHEMA}
 _HEADER = re.compile(r"[ \t]*\[\[[ \t]*cause[ \t]*\]\][ \t]*(?:#.*)?\r?\n?")
 
 Status: TypeAlias = Literal["open", "wont-fix", "limitation", "fixed-in"]
-Value: TypeAlias = str | bool | tuple[str, ...]
+EntryValue: TypeAlias = str | bool | tuple[str, ...]
 """Of a field of an entry."""
 
 
@@ -289,7 +289,7 @@ def add_entries(path: Path, entries: Iterable[KnownCause]) -> None:
     _edit(path, lambda text: f"{text.rstrip()}\n{added}" if added else text)
 
 
-def change_entries(path: Path, changes: Mapping[str, Mapping[str, Value]]) -> None:
+def change_entries(path: Path, changes: Mapping[str, Mapping[str, EntryValue]]) -> None:
     """Sets fields of entries, which are named by their `identity`; an empty value removes the field. Comments and
     order stay. Raises as `add_entries`, and KeyError for an entry that is not there.
     """
@@ -299,7 +299,7 @@ def change_entries(path: Path, changes: Mapping[str, Mapping[str, Value]]) -> No
     _edit(path, lambda text: _changed(path, text, changes))
 
 
-def _changed(path: Path, text: str, changes: Mapping[str, Mapping[str, Value]]) -> str:
+def _changed(path: Path, text: str, changes: Mapping[str, Mapping[str, EntryValue]]) -> str:
     entries = {entry.identity: entry for entry in reversed(parse(path, text).entries)}
     wanted = {entries[identity].line: row for identity, row in changes.items()}
     if 0 in wanted:
@@ -317,7 +317,7 @@ def _blocks(text: str) -> list[tuple[int, str]]:
     return [(0, "".join(lines[: ends[0]])), *parts]
 
 
-def _changed_block(block: str, row: Mapping[str, Value]) -> str:
+def _changed_block(block: str, row: Mapping[str, EntryValue]) -> str:
     """An entry with its fields set; comments below it stay below it."""
     if not row:
         return block
@@ -354,7 +354,7 @@ def _row(entry: KnownCause) -> dict[str, object]:
     }
 
 
-def _item(name: str, value: Value) -> object:
+def _item(name: str, value: EntryValue) -> object:
     """A value as tomlkit writes it: prose in several lines, other texts in one, to be searched for."""
     if isinstance(value, tuple):
         return list(value)

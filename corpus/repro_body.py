@@ -45,7 +45,7 @@ class Manner:
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class ScriptBody:
     """The part after the imports. uses_of_target: how often it names the target, the naming line not counted."""
 
     text: str
@@ -89,7 +89,7 @@ class _Parts:
     applying: PassLines
 
 
-def body_of(stored: StoredCase, script: Script, manner: Manner, target: str, maker: str | None) -> Body:
+def body_of(stored: StoredCase, script: Script, manner: Manner, target: str, maker: str | None) -> ScriptBody:
     """The body with this name of the target; maker: how that is constructed, None where no name is needed."""
     compares = not (manner.plain and stored.symptom in (CRASH, HANG, DOES_NOT_RUN))
     calls = Calls(stored, manner.single, manner.plain, compares)
@@ -104,7 +104,7 @@ def body_of(stored: StoredCase, script: Script, manner: Manner, target: str, mak
     frame = FRAMES.get_template("plain_body.py.j2" if manner.plain else "body.py.j2")
     text = frame.render(names, named_target=None)
     uses = text.count(target)
-    return Body(frame.render(names, named_target=maker) if uses else text, uses)
+    return ScriptBody(frame.render(names, named_target=maker) if uses else text, uses)
 
 
 def _built(stored: StoredCase, script: Script, calls: Calls, target: str) -> _Built:

@@ -17,7 +17,7 @@ import numpy as np
 
 from corpus import arrays_file
 from corpus.encoding import INLINE_ELEMENTS
-from corpus.finding import Expectation, Tolerance
+from corpus.finding import Expectation, OutputTolerance
 from corpus.frames import FRAMES
 from corpus.module_text import array_source, number_source
 from corpus.store import StoredCase, to_json
@@ -37,7 +37,7 @@ outputs go to a callback, or nothing as it is a PrimFunc that writes into its in
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ScriptCall:
     """One entry call as the template `calls.py.j2` reads it: sources of its arguments, and of what it must give.
 
     plain_tolerances: the tolerances for a script that people read: see `_plain_tolerance`.
@@ -83,7 +83,7 @@ class Calls:
     plain: bool = False
     compares: bool = True
     _sources: _Sources = field(init=False)
-    _made: Sequence[Call] = field(init=False, default=())
+    _made: Sequence[ScriptCall] = field(init=False, default=())
 
     def __post_init__(self) -> None:
         arrays: dict[str, Array] = {}
@@ -163,7 +163,7 @@ def _embedded(arrays: dict[str, Array]) -> str:
 # --- calls ----------------------------------------------------------------------------------------------
 
 
-def _call(stored: StoredCase, expectation: Expectation, ways: _Ways) -> Call:
+def _call(stored: StoredCase, expectation: Expectation, ways: _Ways) -> ScriptCall:
     entry = stored.case.calls[expectation.call]
     arguments = [_given(argument, ways) for argument in entry.arguments]
     function = _function(stored.case.module.script, entry.function)
@@ -171,7 +171,7 @@ def _call(stored: StoredCase, expectation: Expectation, ways: _Ways) -> Call:
     if not _is_prim_func(function):
         for call in (*stored.case.setup, *stored.case.passes):
             way_after(call, way)
-    return Call(
+    return ScriptCall(
         function=entry.function,
         prelude=way.prelude,
         arguments=way.arguments,
@@ -232,14 +232,14 @@ def _given(argument: Argument, ways: _Ways) -> str:
     return number_source(argument)
 
 
-def _tolerance_source(tolerance: Tolerance, sources: _Sources) -> str:
+def _tolerance_source(tolerance: OutputTolerance, sources: _Sources) -> str:
     if not isinstance(tolerance, np.ndarray):
         return number_source(tolerance)
     same = tolerance.size > 0 and (tolerance == tolerance.flat[0]).all()
     return number_source(tolerance.flat[0].item()) if same else sources.of(tolerance)
 
 
-def _plain_tolerance(tolerance: Tolerance, sources: _Sources) -> str:
+def _plain_tolerance(tolerance: OutputTolerance, sources: _Sources) -> str:
     """The largest tolerance of an output, rounded up, where all are alike; else as in `repro.py`, since a wrong element
     with a tolerance far below the largest must not pass."""
     values = np.asarray(tolerance, np.float64)

@@ -228,7 +228,7 @@ class _FillFile(msgspec.Struct):
         return Fill(self.byte, self.scratch)
 
 
-class _SchemaOnly(msgspec.Struct):
+class _CaseSchema(msgspec.Struct):
     schema: object = None
 
 
@@ -271,7 +271,7 @@ class _CaseFile2(_CaseFile, kw_only=True):
 _VERSION = re.compile(r"[\w.+-]{0,64}", re.ASCII)
 _SCHEMAS: dict[object, type[_CaseFile]] = {1: _CaseFile, 2: _CaseFile2, 3: _CaseFile2}
 
-_File = TypeVar("_File", bound=msgspec.Struct)
+_Shape = TypeVar("_Shape", bound=msgspec.Struct)
 
 UNREADABLE = (OSError, ValueError, TypeError, LookupError, ArithmeticError, EOFError, RuntimeError, MemoryError)
 """What reading what somebody else wrote may raise, subclasses included: malformed JSON (`msgspec.ValidationError`),
@@ -285,7 +285,7 @@ def read_case(folder: Path) -> StoredCase:
     """
     try:
         data = read_regular(folder / "case.json", MOST_TEXT)
-        schema = _file_of(folder / "case.json", data, _SchemaOnly).schema
+        schema = _file_of(folder / "case.json", data, _CaseSchema).schema
         shape = _SCHEMAS.get(schema) if isinstance(schema, int) else None
         if shape is None:
             raise CorruptCase(folder / "case.json", f"unknown schema {schema!r}")
@@ -307,7 +307,7 @@ def why(error: BaseException) -> str:
     return said if isinstance(error, (NotRegular, msgspec.MsgspecError)) else f"{type(error).__name__}: {said}"
 
 
-def _file_of(path: Path, data: bytes, shape: type[_File]) -> _File:
+def _file_of(path: Path, data: bytes, shape: type[_Shape]) -> _Shape:
     try:
         return msgspec.json.decode(data, type=shape)
     except UNREADABLE as error:

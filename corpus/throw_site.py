@@ -14,7 +14,7 @@ from oracles.tvm_frames import CRASHED, FRAME, crashed, frames, function_name
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class ThrowSite:
     """A function of TVM, without namespace `tvm`, arguments and templates. file: "" where a backtrace has none."""
 
     file: str
@@ -28,10 +28,10 @@ class Site:
         return f"{self.file}: {self.function}" if self.file else self.function
 
 
-def sites(traceback: str) -> tuple[Site, ...]:
+def sites(traceback: str) -> tuple[ThrowSite, ...]:
     """TVM's functions with a file in a traceback, outermost first. Those of its FFI are left out. A header is one file,
     from whichever folder it was included."""
-    return tuple(Site(normpath(file), _named(one.function)) for one in frames(traceback) if (file := one.source))
+    return tuple(ThrowSite(normpath(file), _named(one.function)) for one in frames(traceback) if (file := one.source))
 
 
 _OF_DIFFERENCES = re.compile(r"\bTryConstFold\(.*\[with Op = [\w:]*::Sub\b")
@@ -71,17 +71,17 @@ def last_called(traceback: str) -> str:
 _GOES_ROUND = re.compile(r"^ffi::|(?:Mutator|Visitor|Functor)(?:$|::)|^TVMFFI|^runtime::")
 
 
-def crashed_in(backtrace: str) -> Site | None:
+def crashed_in(backtrace: str) -> ThrowSite | None:
     """The innermost function of TVM in what its signal handler has printed; None where no frame is TVM's."""
     start = max((match.end() for match in CRASHED.finditer(backtrace)), default=0)
     for one in frames(backtrace[start:]):
         function = function_name(one.function)
         if "tvm::" in one.function and not function.startswith(("ffi::", "runtime::Backtrace")):
-            return Site(one.path, function)
+            return ThrowSite(one.path, function)
     return None
 
 
-def thrown_at(detail: str) -> Site | None:
+def thrown_at(detail: str) -> ThrowSite | None:
     """TVM's function that raised, or in which the process died; None where that is not known."""
     return crashed_in(detail) if crashed(detail) else next(iter(sites(detail)[-1:]), None)
 
@@ -109,12 +109,12 @@ _OF_ONE_OPERATOR = re.compile(r"(?:^|::)Infer(?:Layout|MixedPrecision)\w*$")
 _DEFINES = re.compile(r"src/(?:sym|arith)/")
 
 
-def defines_variables(site: Site) -> bool:
+def defines_variables(site: ThrowSite) -> bool:
     """Whether it is where an analyzer is told what a variable is: it refuses one that it knows to be something else."""
     return bool(_DEFINES.match(site.file)) and site.function.rpartition("::")[2] in ("Bind", "Update")
 
 
-def is_telling(site: Site) -> bool:
+def is_telling(site: ThrowSite) -> bool:
     """Whether the place tells the bug by itself."""
     if _INFERS.search(site.function) or _UTILITIES.search(site.file):
         return False
@@ -125,12 +125,12 @@ def is_telling(site: Site) -> bool:
     return bool(_TELLING.match(site.file))
 
 
-def is_own(site: Site, culprit: str) -> bool:
+def is_own(site: ThrowSite, culprit: str) -> bool:
     """Whether the place lies in the source file of this pass: TVM names such files after their passes."""
     return bool(_SHARED.match(site.file)) and PurePosixPath(site.file).stem == file_stem(culprit)
 
 
-def is_shared(site: Site) -> bool:
+def is_shared(site: ThrowSite) -> bool:
     """Whether it lies in code of passes that more than one may use. Headers are libraries."""
     return bool(_SHARED.match(site.file)) and site.file.endswith(".cc") and not _UTILITIES.search(site.file)
 

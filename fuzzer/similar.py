@@ -12,7 +12,7 @@ from corpus.escapes import issue_url
 from corpus.finding import Finding
 from corpus.issue import Similar
 from corpus.registry import KnownCause, Registry
-from corpus.throw_site import Site, thrown_at
+from corpus.throw_site import ThrowSite, thrown_at
 from reports.causes import causes_of
 from reports.finding_row import NO_CULPRIT, FindingRow
 
@@ -22,7 +22,7 @@ FAR = 3
 
 
 def similar(
-    finding: Finding, registry: Registry, rows: Iterable[FindingRow], sites: Mapping[str, Site]
+    finding: Finding, registry: Registry, rows: Iterable[FindingRow], sites: Mapping[str, ThrowSite]
 ) -> tuple[Similar, ...]:
     """At most MOST: the nearest first, and known causes before other findings. rows: of the run; sites: where they
     were thrown, by signature, as far as that is known."""
@@ -49,11 +49,11 @@ def _near(finding: Finding, same_cause: bool, same_site: bool, passes: Iterable[
     return (same_cause, same_site, culprit != NO_CULPRIT and culprit in passes, True).index(True)
 
 
-def _is(site: Site | None, other: Site | None) -> bool:
+def _is(site: ThrowSite | None, other: ThrowSite | None) -> bool:
     return site is not None and site == other
 
 
-def _is_at(site: Site | None, entry: KnownCause) -> bool:
+def _is_at(site: ThrowSite | None, entry: KnownCause) -> bool:
     """Whether the root of a known cause is this function. A person has written it, with or without namespaces."""
     if site is None:
         return False

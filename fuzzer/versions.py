@@ -11,7 +11,7 @@ from fuzzer.errors import EnvironmentFault
 from fuzzer.processes import lent
 
 MISSING = "missing"
-State: TypeAlias = Literal["ok", "absent", "broken"]
+ProbeState: TypeAlias = Literal["ok", "absent", "broken"]
 """absent: passfuzz works without it. broken: fuzzing is impossible."""
 
 KNOWN_PAIRS = {"0.27.0.post1": "0.1.14.post1", "0.26.0": "0.1.13.post3", "0.25.0.post1": "0.1.12"}
@@ -23,7 +23,7 @@ class Probe:
     """One thing that was looked at; `mend` is one line of what to do when it is broken."""
 
     name: str
-    state: State
+    state: ProbeState
     detail: str
     mend: str = ""
 

@@ -48,7 +48,7 @@ _IMPORTED = ("tvm", "numpy", "typing", "ml_dtypes", "__future__")
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class NotPlain:
     """What is not plain, and its line, from 1."""
 
     line: int
@@ -56,14 +56,14 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
+class _BoundNames:
     """What a script binds: all its names, and those of its classes."""
 
     bound: frozenset[str]
     classes: frozenset[str]
 
 
-def complaint_about(script: str) -> Refused | None:
+def complaint_about(script: str) -> NotPlain | None:
     """The first part of a script that is not plain TVMScript; None for a plain one, and for no Python at all, which
     TVM does not run either."""
     try:
@@ -71,13 +71,13 @@ def complaint_about(script: str) -> Refused | None:
     except (SyntaxError, ValueError):
         return None
     except (RecursionError, MemoryError):
-        return Refused(1, "nested too deeply to be looked at")
+        return NotPlain(1, "nested too deeply to be looked at")
     names = _names_in(tree)
     if _ODD_BREAK.search(script):
-        return Refused(1, "a line break that not every reader counts as one")
+        return NotPlain(1, "a line break that not every reader counts as one")
     taken = sorted(names.bound & _ROOTS)
     if taken:
-        return Refused(1, f"gives {taken[0]} another meaning")
+        return NotPlain(1, f"gives {taken[0]} another meaning")
     refused = (_refused(node, names) for node in _all(tree))
     return min((one for one in refused if one is not None), key=lambda one: one.line, default=None)
 
@@ -129,10 +129,10 @@ def _parts_of_call(node: ast.Call) -> Iterator[ast.AST]:
             yield one
 
 
-def _names_in(tree: ast.AST) -> _Names:
+def _names_in(tree: ast.AST) -> _BoundNames:
     nodes = list(ast.walk(tree))
     classes = {node.name for node in nodes if isinstance(node, ast.ClassDef)}
-    return _Names(frozenset(name for node in nodes for name in _bound_by(node)), frozenset({*classes, "cls"}))
+    return _BoundNames(frozenset(name for node in nodes for name in _bound_by(node)), frozenset({*classes, "cls"}))
 
 
 def _bound_by(node: ast.AST) -> tuple[str, ...]:
@@ -147,14 +147,14 @@ def _bound_by(node: ast.AST) -> tuple[str, ...]:
             return ()
 
 
-def _refused(node: ast.AST, names: _Names) -> Refused | None:
+def _refused(node: ast.AST, names: _BoundNames) -> NotPlain | None:
     if _is_plain(node, names):
         return None
     try:
         text = " ".join(ast.unparse(node).split())
     except (RecursionError, ValueError):
         text = type(node).__name__
-    return Refused(getattr(node, "lineno", 1), text if len(text) <= 100 else f"{text[:100]}...")
+    return NotPlain(getattr(node, "lineno", 1), text if len(text) <= 100 else f"{text[:100]}...")
 
 
 _STRUCTURE = (
@@ -165,7 +165,7 @@ _STRUCTURE = (
 """Nodes that are plain where their parts are."""
 
 
-def _is_plain(node: ast.AST, names: _Names) -> bool:
+def _is_plain(node: ast.AST, names: _BoundNames) -> bool:
     """Whether a node is plain, its parts apart."""
     match node:
         case ast.stmt() if not isinstance(node, _STRUCTURE):
@@ -186,7 +186,7 @@ def _is_plain(node: ast.AST, names: _Names) -> bool:
             return isinstance(node, _STRUCTURE) or type(node).__name__ == "TypeVar"
 
 
-def _is_plain_expression(node: ast.expr, names: _Names) -> bool:
+def _is_plain_expression(node: ast.expr, names: _BoundNames) -> bool:
     match node:
         case ast.Attribute():
             return _is_plain_attribute(node, names)
@@ -289,7 +289,7 @@ def _dotted(node: ast.expr) -> str:
     return ".".join([node.id, *reversed(words)])
 
 
-def _is_plain_attribute(node: ast.Attribute, names: _Names) -> bool:
+def _is_plain_attribute(node: ast.Attribute, names: _BoundNames) -> bool:
     name = _dotted(node)
     if name:
         return _is_allowed(name) and name not in _ONLY_CALLED
@@ -298,7 +298,7 @@ def _is_plain_attribute(node: ast.Attribute, names: _Names) -> bool:
     return node.attr in _ATTRIBUTES
 
 
-def _is_plain_call(node: ast.Call, names: _Names) -> bool:
+def _is_plain_call(node: ast.Call, names: _BoundNames) -> bool:
     given = [*node.args, *(keyword.value for keyword in node.keywords)]
     match node.func:
         case ast.Name(id=name) if name in _HELPERS:
@@ -339,14 +339,14 @@ def _is_number_or_dtype(node: ast.expr) -> bool:
     return not _holds_text(node)
 
 
-def _is_plain_text(text: str, names: _Names) -> bool:
+def _is_plain_text(text: str, names: _BoundNames) -> bool:
     """Whether a text is plain if it is evaluated: TVM takes shapes as texts, and does not say of all what they are."""
     if "(" not in text:
         return True
     return all(_is_plain_source(source, names) for source in {text, text.strip()})
 
 
-def _is_plain_source(text: str, names: _Names) -> bool:
+def _is_plain_source(text: str, names: _BoundNames) -> bool:
     try:
         tree = ast.parse(text, mode="eval")
     except (SyntaxError, ValueError):
@@ -354,5 +354,5 @@ def _is_plain_source(text: str, names: _Names) -> bool:
     except (RecursionError, MemoryError):
         return False
     free = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not _is_builtin(node.id)}
-    known = _Names(names.bound | (free - _ROOTS), names.classes)  # a name that nothing binds is an error of TVM's
+    known = _BoundNames(names.bound | (free - _ROOTS), names.classes)  # a name that nothing binds is an error of TVM's
     return all(_is_plain(node, known) for node in _all(tree.body))

@@ -18,12 +18,12 @@ Standing: TypeAlias = Literal["new", "known", "limitation", "returned"]
 """Of a cause: not in the registry; in it, open or not to be mended; a limit that TVM states; mended, and back again."""
 KNOWN: tuple[Standing, ...] = ("known", "limitation")
 """Those that make no job red."""
-Where = TypeVar("Where")
+AnyPlace = TypeVar("AnyPlace")
 
 Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)] | Annotated[float, msgspec.Meta(ge=0, le=float(2**53))]
 """A count or a time in a file: finite, not negative, and exact as a float."""
 
-Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+WholeNumber: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 """The same of what is no fraction."""
 
 
@@ -51,7 +51,7 @@ class FindingRow:
     passes: tuple[str, ...] = ()
     target: str = DEFAULT
     at_s: Number = 0.0
-    count: Count = 1
+    count: WholeNumber = 1
     known: bool = False
     case: str = ""
     repro: str = ""
@@ -129,16 +129,16 @@ def merge_rows(rows: Iterable[FindingRow]) -> tuple[FindingRow, ...]:
     return tuple(row for row, _ in merge_sighted((row, None) for row in rows))
 
 
-def merge_sighted(rows: Iterable[tuple[FindingRow, Where]]) -> list[tuple[FindingRow, Where]]:
+def merge_sighted(rows: Iterable[tuple[FindingRow, AnyPlace]]) -> list[tuple[FindingRow, AnyPlace]]:
     """The same for rows with where each is from: that of the row whose reduction won."""
-    merged: dict[str, tuple[FindingRow, Where]] = {}
+    merged: dict[str, tuple[FindingRow, AnyPlace]] = {}
     for row, where in rows:
         seen = merged.get(row.signature)
         merged[row.signature] = (row, where) if seen is None else _merged(seen, (row, where))
     return sorted(merged.values(), key=lambda pair: pair[0].at_s)
 
 
-def _merged(one: tuple[FindingRow, Where], other: tuple[FindingRow, Where]) -> tuple[FindingRow, Where]:
+def _merged(one: tuple[FindingRow, AnyPlace], other: tuple[FindingRow, AnyPlace]) -> tuple[FindingRow, AnyPlace]:
     best, where = min(one, other, key=lambda pair: _size(pair[0]))
     rows = (one[0], other[0])
     merged = replace(

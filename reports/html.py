@@ -52,7 +52,7 @@ _CALLED = re.compile(r"\bR\.([a-z_][\w.]{0,60})\(", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class DiffRun:
     """Neighbouring lines of a diff of one kind. tag: the HTML element that they stand in."""
 
     tag: str
@@ -60,7 +60,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownCause:
     """A cause as the page shows it; its texts are escaped.
 
     says_more: the message is not its title. is_issue: the text of the issue is one, no report of an older version.
@@ -79,7 +79,7 @@ class Shown:
     issue: Markup
     is_issue: bool
     operators: frozenset[str]
-    difference: tuple[Run, ...]
+    difference: tuple[DiffRun, ...]
     fault: tuple[str, ...]
     cut: bool
     left_out: bool
@@ -90,7 +90,7 @@ class Section:
     """Causes by pass; of one severity, where they are new."""
 
     severity: Severity
-    passes: tuple[tuple[str, tuple[Shown, ...]], ...]
+    passes: tuple[tuple[str, tuple[ShownCause, ...]], ...]
 
     @property
     def size(self) -> int:
@@ -140,7 +140,7 @@ def render(report: Report, files: Files = no_files) -> str:
 # --- causes ---------------------------------------------------------------------------------------------
 
 
-def _shown(causes: Iterable[CauseRow], files: Files) -> Iterator[Shown]:
+def _shown(causes: Iterable[CauseRow], files: Files) -> Iterator[ShownCause]:
     """The causes with their texts, as long as there is room for them."""
     room = MOST_TEXT
     for number, cause in enumerate(causes):
@@ -153,9 +153,9 @@ def _shown(causes: Iterable[CauseRow], files: Files) -> Iterator[Shown]:
             yield _with_texts(cause, number, FindingFiles(title=one.title), left_out=True)
 
 
-def _with_texts(cause: CauseRow, number: int, texts: FindingFiles, left_out: bool = False) -> Shown:
+def _with_texts(cause: CauseRow, number: int, texts: FindingFiles, left_out: bool = False) -> ShownCause:
     row, named = best(cause), title(cause, texts.title)
-    return Shown(
+    return ShownCause(
         cause,
         severity(cause),
         row,
@@ -175,29 +175,29 @@ def _with_texts(cause: CauseRow, number: int, texts: FindingFiles, left_out: boo
     )
 
 
-def _runs(difference: str) -> Iterator[Run]:
+def _runs(difference: str) -> Iterator[DiffRun]:
     """The lines of a unified diff, those of a kind together."""
     for tag, lines in groupby(difference.splitlines()[2:], _tag):
-        yield Run(tag, _escaped("\n".join(lines)))
+        yield DiffRun(tag, _escaped("\n".join(lines)))
 
 
 def _tag(line: str) -> str:
     return {"+": "ins", "-": "del", "@": "b"}.get(line[:1], "span")
 
 
-def _sections(shown: Iterable[Shown]) -> list[Section]:
+def _sections(shown: Iterable[ShownCause]) -> list[Section]:
     """By severity, in the order in which the causes come."""
     return [section for _, of in groupby(shown, lambda one: one.severity) if (section := _section(of))]
 
 
-def _section(shown: Iterable[Shown]) -> Section | None:
+def _section(shown: Iterable[ShownCause]) -> Section | None:
     """Neighbouring causes of a pass together; None of no causes."""
     causes = list(shown)
     passes = tuple((name, tuple(of)) for name, of in groupby(causes, _where))
     return Section(causes[0].severity, passes) if causes else None
 
 
-def _where(one: Shown) -> str:
+def _where(one: ShownCause) -> str:
     return one.best.where
 
 

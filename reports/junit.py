@@ -19,7 +19,7 @@ from reports.summary import Report
 from reports.tally import OracleColumn, PassColumn
 from reports.words import ended_line, title
 
-Counted: TypeAlias = Mapping[PassColumn, int] | Mapping[OracleColumn, int]
+ColumnCounts: TypeAlias = Mapping[PassColumn, int] | Mapping[OracleColumn, int]
 
 NAME = "junit"
 FILE = "junit.xml"
@@ -133,7 +133,7 @@ def _oracle_case(name: str, counts: Mapping[OracleColumn, int]) -> TestCase:
     return TestCase("passfuzz.oracles", name, (), idle, _counts(counts))
 
 
-def _counts(counts: Counted) -> str:
+def _counts(counts: ColumnCounts) -> str:
     return ", ".join(f"{column} {count}" for column, count in counts.items())
 
 

@@ -28,7 +28,7 @@ TIME_UP = "the time is up: what was seen is reduced and confirmed"
 """Where no case is dealt out any more, and a run goes on for up to `fuzzer.campaign.loop.GRACE_S` seconds."""
 
 
-class Limits(Protocol):
+class LiveSettings(Protocol):
     """What the display needs to know of a campaign's settings."""
 
     @property
@@ -49,14 +49,14 @@ class LiveDisplay:
     def __init__(self, console: Terminal) -> None:
         self._console = console
         self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
-        self._limits: Limits | None = None
+        self._limits: LiveSettings | None = None
         self._rows: dict[str, FindingRow] = {}
         self._news: list[CauseRow] = []
         self._headline = headline(())
         self._tally = Tally()
         self._shown_at = 0.0
 
-    def on_start(self, settings: Limits) -> None:
+    def on_start(self, settings: LiveSettings) -> None:
         self._limits = settings
         self._print(f"seed {settings.seed}, {settings.jobs} workers, results in {settings.out}")
         if self._live is not None:
@@ -101,7 +101,7 @@ class LiveDisplay:
         self._console.say(one_line(line))
 
 
-def left_line(limits: Limits, tally: Tally, now: float) -> str:
+def left_line(limits: LiveSettings, tally: Tally, now: float) -> str:
     """What is left of the time and of the cases, empty when neither is limited."""
     left = []
     if limits.time_s is not None:

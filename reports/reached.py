@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reports.finding_row import Count, Number
+from reports.finding_row import Number, WholeNumber
 
 ALL = "all"
 """The name of the whole beside those of folders."""
@@ -15,7 +15,7 @@ class Grown:
     """How many blocks were reached after so many seconds of a run, by folder."""
 
     at_s: Number
-    blocks: dict[str, Count]
+    blocks: dict[str, WholeNumber]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ class Reached:
     growth: at moments of the run, the first ones closer together."""
 
     build_id: str
-    reached: dict[str, Count]
-    blocks: dict[str, Count]
+    reached: dict[str, WholeNumber]
+    blocks: dict[str, WholeNumber]
     growth: tuple[Grown, ...] = ()
 
     @property

@@ -18,7 +18,7 @@ from corpus.regular_files import MEBIBYTE, read_regular
 from corpus.store import LONGEST_REASON, UNREADABLE, why, write_atomically
 from generators.json_values import JsonObject
 from reports.causes import CauseRow, causes_of
-from reports.finding_row import Count, FindingRow, Number
+from reports.finding_row import FindingRow, Number, WholeNumber
 from reports.reached import Reached
 from reports.tally import FIELDS, Tally, tally_of
 
@@ -31,8 +31,8 @@ MOST = 256 * MEBIBYTE
 SHOWN_WRONG = 3
 """Corrupt lines that a note names."""
 
-Ended: TypeAlias = Literal["done", "interrupted", "fault", "unknown"]
-UNKNOWN: Ended = "unknown"
+RunEnd: TypeAlias = Literal["done", "interrupted", "fault", "unknown"]
+UNKNOWN: RunEnd = "unknown"
 """How a run ended whose files do not say it: an older passfuzz wrote them."""
 
 
@@ -56,8 +56,8 @@ class RunFacts:
     shard: str = "1/1"
     interrupted: bool = False
     own_fault: str | None = None
-    ended: Ended | None = None
-    unreduced: Count = 0
+    ended: RunEnd | None = None
+    unreduced: WholeNumber = 0
     merged: bool = False
     notes: tuple[str, ...] = ()
     fail_on: tuple[str, ...] = ("A", "B")
@@ -167,7 +167,7 @@ def write_text(path: Path, text: str) -> None:
 # --- reading --------------------------------------------------------------------------------------------
 
 
-class _SchemaOnly(msgspec.Struct):
+class _SummarySchema(msgspec.Struct):
     schema: Annotated[int, msgspec.Meta(ge=1)]
 
 
@@ -179,7 +179,7 @@ def read_out(out: Path) -> Report:
     path = out / SUMMARY_FILE
     try:
         data = read_regular(path, MOST)
-        schema = msgspec.json.decode(data, type=_SchemaOnly).schema
+        schema = msgspec.json.decode(data, type=_SummarySchema).schema
         if schema > SCHEMA:
             raise UnreadableOut(path, f"schema {schema} is newer than this passfuzz, which reads {SCHEMA}")
         raw = msgspec.json.decode(data, type=dict[str, msgspec.Raw])

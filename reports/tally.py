@@ -24,8 +24,8 @@ Seconds: TypeAlias = Annotated[float, Meta(ge=0.0, le=1e15)]
 MetCounts: TypeAlias = tuple[Count, Count, Count]
 """How often something was in a module when a pass was applied, when it changed it, and when an oracle failed."""
 
-Column = TypeVar("Column", PassColumn, OracleColumn)
-Number = TypeVar("Number", int, float)
+AnyColumn = TypeVar("AnyColumn", PassColumn, OracleColumn)
+AnyNumber = TypeVar("AnyNumber", int, float)
 
 
 class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
@@ -118,17 +118,17 @@ def tally_of(data: Mapping[str, object]) -> Tally:
     return tally
 
 
-def bump(counts: dict[str, Number], name: str, amount: Number) -> None:
+def bump(counts: dict[str, AnyNumber], name: str, amount: AnyNumber) -> None:
     """Adds to a counter with names."""
     counts[name] = counts.get(name, 0) + amount
 
 
-def _add_counts(into: dict[str, Number], counted: Mapping[str, Number]) -> None:
+def _add_counts(into: dict[str, AnyNumber], counted: Mapping[str, AnyNumber]) -> None:
     for name, number in counted.items():
         into[name] = into.get(name, 0) + number
 
 
-def _row(table: dict[str, dict[Column, int]], name: str, columns: tuple[Column, ...]) -> dict[Column, int]:
+def _row(table: dict[str, dict[AnyColumn, int]], name: str, columns: tuple[AnyColumn, ...]) -> dict[AnyColumn, int]:
     """The row of a name; one that is new has every column."""
     row = table.get(name)
     if row is None:
@@ -137,7 +137,9 @@ def _row(table: dict[str, dict[Column, int]], name: str, columns: tuple[Column, 
 
 
 def _add_table(
-    into: dict[str, dict[Column, int]], counted: Mapping[str, Mapping[Column, int]], columns: tuple[Column, ...]
+    into: dict[str, dict[AnyColumn, int]],
+    counted: Mapping[str, Mapping[AnyColumn, int]],
+    columns: tuple[AnyColumn, ...],
 ) -> None:
     for name, row in counted.items():
         cells = into.setdefault(name, {})

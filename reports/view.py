@@ -14,7 +14,7 @@ from corpus.regular_files import MEBIBYTE, is_real_folder, read_regular, regular
 from reports.causes import CauseRow, headline
 from reports.finding_row import merge_rows, merge_sighted
 from reports.severity import best, is_odd, severity, worst_first
-from reports.summary import SUMMARY_FILE, UNKNOWN, Ended, Report, RunFacts, read_out, write_out
+from reports.summary import SUMMARY_FILE, UNKNOWN, Report, RunEnd, RunFacts, read_out, write_out
 from reports.tally import Tally
 from reports.terminal import Terminal
 from reports.words import cut, ended_line, not_shown, one_screen, progress_line, several, title
@@ -197,9 +197,9 @@ def _merge_facts(facts: Sequence[RunFacts]) -> RunFacts:
     )
 
 
-def _worst(ends: Iterable[Ended | None]) -> Ended | None:
+def _worst(ends: Iterable[RunEnd | None]) -> RunEnd | None:
     """How runs as a whole ended: as the one that did worst."""
-    order: tuple[Ended | None, ...] = (None, "fault", "interrupted", UNKNOWN, "done")
+    order: tuple[RunEnd | None, ...] = (None, "fault", "interrupted", UNKNOWN, "done")
     return min(ends, key=order.index)
 
 

@@ -16,11 +16,11 @@ from corpus.reduce.strategies import Attempt
 E = TypeVar("E")
 C = TypeVar("C")
 D = TypeVar("D", contravariant=True)
-Path: TypeAlias = "tuple[bool, ...]"
+PriorAnswers: TypeAlias = "tuple[bool, ...]"
 """Answers that must be given before the turn of a candidate comes."""
 
 
-class Answer(Protocol):
+class Awaited(Protocol):
     """What becomes of a candidate that is judged elsewhere. One of the two is called, once."""
 
     def interesting(self) -> bool:
@@ -38,13 +38,13 @@ class Elsewhere(Protocol[D]):
     @property
     def at_once(self) -> int: ...
 
-    def __call__(self, candidate: D, /) -> Answer: ...
+    def __call__(self, candidate: D, /) -> Awaited: ...
 
 
 @dataclass(slots=True)
 class _Begun:
-    path: Path
-    answer: Answer
+    path: PriorAnswers
+    answer: Awaited
 
 
 class Ahead(Generic[C]):
@@ -56,7 +56,7 @@ class Ahead(Generic[C]):
         self.likely = False
         """The answer that is expected next."""
 
-    def interesting(self, key: Hashable, candidate: C, coming: Iterable[tuple[Path, Hashable, C]]) -> bool:
+    def interesting(self, key: Hashable, candidate: C, coming: Iterable[tuple[PriorAnswers, Hashable, C]]) -> bool:
         """Whether a candidate is interesting. coming: what may be next, the most likely first."""
         self._drop_but(lambda other, begun: other == key or bool(begun.path))
         if key not in self._begun:
@@ -70,7 +70,7 @@ class Ahead(Generic[C]):
         self.likely = answer
         return answer
 
-    def _begin(self, coming: Iterable[tuple[Path, Hashable, C]]) -> None:
+    def _begin(self, coming: Iterable[tuple[PriorAnswers, Hashable, C]]) -> None:
         if self._is_full():
             return
         for path, key, candidate in coming:

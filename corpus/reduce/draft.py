@@ -254,11 +254,11 @@ def _prim_leaves(extent: T.Expr | int) -> Iterator[T.Var]:
 
 # --- rewriting ------------------------------------------------------------------------------------------
 
-Rewrite: TypeAlias = Callable[[DraftBinding], "tuple[DraftBinding | DraftBlock, ...] | None"]
+RewriteBinding: TypeAlias = Callable[[DraftBinding], "tuple[DraftBinding | DraftBlock, ...] | None"]
 """What takes the place of a binding: bindings, whole blocks, nothing; None keeps it and looks inside."""
 
 
-def rewrite_module(module: ModuleDraft, rewrite: Rewrite) -> ModuleDraft:
+def rewrite_module(module: ModuleDraft, rewrite: RewriteBinding) -> ModuleDraft:
     """Applies `rewrite` to every binding of every Relax function."""
     functions = {
         name: replace(function, body=rewrite_sequence(function.body, rewrite))
@@ -269,7 +269,7 @@ def rewrite_module(module: ModuleDraft, rewrite: Rewrite) -> ModuleDraft:
     return replace(module, functions=functions)
 
 
-def rewrite_sequence(body: Body, rewrite: Rewrite) -> Body:
+def rewrite_sequence(body: Body, rewrite: RewriteBinding) -> Body:
     """Applies `rewrite` to every binding; a dataflow block that gets whole blocks is split around them."""
     blocks: list[DraftBlock] = []
     for block in body.blocks:
@@ -290,7 +290,7 @@ def _block(dataflow: bool, binds: list[DraftBinding]) -> tuple[DraftBlock, ...]:
     return (DraftBlock(dataflow, tuple(binds)),) if binds else ()
 
 
-def _rewritten(bind: DraftBinding, rewrite: Rewrite) -> tuple[DraftBinding | DraftBlock, ...]:
+def _rewritten(bind: DraftBinding, rewrite: RewriteBinding) -> tuple[DraftBinding | DraftBlock, ...]:
     pieces = rewrite(bind)
     if pieces is not None:
         return pieces

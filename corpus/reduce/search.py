@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 
 from corpus.module_text import text_of
-from corpus.reduce.ahead import Ahead, Elsewhere, Path, attempts_after
+from corpus.reduce.ahead import Ahead, Elsewhere, PriorAnswers, attempts_after
 from corpus.reduce.candidate import Candidate, Smallest, StepStats, smallest_of
 from corpus.reduce.draft import ModuleDraft, NotApplicable
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, applied, plan_of, view_of
@@ -252,14 +252,14 @@ class Search:
             return self._interesting(candidate)
         return self._ahead.interesting(key, candidate, self._coming(plan, module))
 
-    def _coming(self, plan: ReductionPlan, module: T.IRModule) -> Iterator[tuple[Path, object, Candidate]]:
+    def _coming(self, plan: ReductionPlan, module: T.IRModule) -> Iterator[tuple[PriorAnswers, object, Candidate]]:
         """What may be judged after the candidate at hand, what is more likely first."""
         assert self._ahead is not None
         branches = {False: self._if_refused(), True: self._if_taken(plan, module)}
         for likely, unlikely in zip_longest(branches[self._ahead.likely], branches[not self._ahead.likely]):
             yield from (one for one in (likely, unlikely) if one is not None)
 
-    def _if_refused(self) -> Iterator[tuple[Path, object, Candidate]]:
+    def _if_refused(self) -> Iterator[tuple[PriorAnswers, object, Candidate]]:
         """Once something is taken, a step ends with another view of the module, which its followers are asked for."""
         course, plan = self._course, self._plan
         attempts = chain(
@@ -268,7 +268,7 @@ class Search:
         )
         yield from self._candidates(plan, attempts, False)
 
-    def _if_taken(self, plan: ReductionPlan, module: T.IRModule) -> Iterator[tuple[Path, object, Candidate]]:
+    def _if_taken(self, plan: ReductionPlan, module: T.IRModule) -> Iterator[tuple[PriorAnswers, object, Candidate]]:
         course = self._course
         attempts = attempts_after(course.step.strategy, course.edits, [*course.answers, True], LOOKED_AT)
         if attempts:
@@ -287,8 +287,8 @@ class Search:
 
     def _candidates(
         self, plan: ReductionPlan, attempts: Iterable[Sequence[Edit]], first: bool
-    ) -> Iterator[tuple[Path, object, Candidate]]:
-        path: Path = (first,)
+    ) -> Iterator[tuple[PriorAnswers, object, Candidate]]:
+        path: PriorAnswers = (first,)
         for edits in attempts:
             if (attempt := self._attempt(plan, edits)) is None:
                 continue

@@ -20,7 +20,7 @@ from corpus import own
 from corpus.finding_bytes import is_readable
 from corpus.store import write_atomically
 from fuzzer.campaign.deck import Deck
-from fuzzer.campaign.docket import AlikeFailures, Docket, Key, Open
+from fuzzer.campaign.docket import AlikeFailures, Docket, FailureKey, Open
 from fuzzer.engines.messages import Versions
 from fuzzer.errors import UsageError
 from fuzzer.processes.lines import line_of
@@ -83,7 +83,7 @@ class Checkpoint(Struct):
     wall_s: float
     tally: Tally
     deck: Deck
-    places: list[tuple[Key, AlikeFailures]]
+    places: list[tuple[FailureKey, AlikeFailures]]
     given_up: list[Open]
     later: dict[int, list[tuple[Failure, float]]]
     rows: list[FindingRow]

@@ -23,8 +23,8 @@ nothing new before only every tenth of them is tried."""
 TRIES = 2
 """So many processes may end early over a failure before it is left as it was seen."""
 
-Stage: TypeAlias = Literal["waiting", "reducing", "confirming", "given up"]
-Key: TypeAlias = tuple[str, ...]
+DocketStage: TypeAlias = Literal["waiting", "reducing", "confirming", "given up"]
+FailureKey: TypeAlias = tuple[str, ...]
 
 
 class Open(Struct):
@@ -38,7 +38,7 @@ class Open(Struct):
     failure: Failure
     number: int
     at_s: float
-    stage: Stage = "waiting"
+    stage: DocketStage = "waiting"
     finding: bytes | None = None
     tries: int = 0
     why: str = ""
@@ -70,13 +70,13 @@ class Docket:
     def __init__(self, in_order: bool = False, looks_known: Callable[[Failure], bool] = lambda _failure: False) -> None:
         self.in_order = in_order
         self._looks_known = looks_known
-        self.places: dict[Key, AlikeFailures] = {}
+        self.places: dict[FailureKey, AlikeFailures] = {}
         self.given_up: list[Open] = []
-        self._waiting: list[tuple[bool, int, int, Key]] = []
+        self._waiting: list[tuple[bool, int, int, FailureKey]] = []
         self._arrived = 0
         self.changes = 0
 
-    def go_on(self, places: Iterable[tuple[Key, AlikeFailures]], given_up: Iterable[Open]) -> None:
+    def go_on(self, places: Iterable[tuple[FailureKey, AlikeFailures]], given_up: Iterable[Open]) -> None:
         """Takes over what an earlier campaign has left: what it was working on, and what it had given up, waits."""
         self.places = dict(places)
         for key, place in self.places.items():
@@ -107,7 +107,7 @@ class Docket:
             return self._dropped(place, failure)
         return self._look_at(key, place, failure, at_s)
 
-    def _look_at(self, key: Key, place: AlikeFailures, failure: Failure, at_s: float) -> str | None:
+    def _look_at(self, key: FailureKey, place: AlikeFailures, failure: Failure, at_s: float) -> str | None:
         place.looked_at += 1
         rarely = place.fruitless >= (SAME_PLACE if _differs_by_operator(failure) else 1)
         if rarely and not self._has_its_turn(place.looked_at):
@@ -126,7 +126,7 @@ class Docket:
         meanwhile, so that there are many more: the 8th, the 16th, the 32nd and so on."""
         return number.bit_count() == 1 if self.in_order else number % 10 == 0
 
-    def _queue(self, key: Key) -> None:
+    def _queue(self, key: FailureKey) -> None:
         work = self.work_at(key)
         work.stage = "waiting"
         self.changes += 1
@@ -144,7 +144,7 @@ class Docket:
         """Whether there is something for `take` that does not look known."""
         return bool(self._waiting) and not self._waiting[0][0]
 
-    def take(self) -> tuple[Key, Open]:
+    def take(self) -> tuple[FailureKey, Open]:
         """The next: what looks new before what looks known; to be confirmed before to be reduced; new places first."""
         key = heapq.heappop(self._waiting)[-1]
         work = self.work_at(key)
@@ -152,7 +152,7 @@ class Docket:
         work.stage = "reducing" if work.finding is None else "confirming"
         return key, work
 
-    def work_at(self, key: Key) -> Open:
+    def work_at(self, key: FailureKey) -> Open:
         """What is being worked on at a place."""
         work = self.places[key].open
         assert work is not None
@@ -166,7 +166,7 @@ class Docket:
         )
 
     def reduced(
-        self, key: Key, finding: bytes | None, slug: str | None, *, found: bool, of_known_cause: bool = False
+        self, key: FailureKey, finding: bytes | None, slug: str | None, *, found: bool, of_known_cause: bool = False
     ) -> list[str]:
         """A reduction has ended well: to `finding`, or to None where the failure did not show again.
 
@@ -185,11 +185,11 @@ class Docket:
         self._queue(key)
         return seen
 
-    def confirmed(self, key: Key) -> list[str]:
+    def confirmed(self, key: FailureKey) -> list[str]:
         """It has been decided whether the finding of a place is shown by its script. The slugs that were seen again."""
         return self._settled(key, self.places[key])
 
-    def ended_early(self, key: Key, why: str, said: str = "") -> list[str]:
+    def ended_early(self, key: FailureKey, why: str, said: str = "") -> list[str]:
         """The process that worked on it has ended: it is tried again, or given up. The slugs that were seen again."""
         place, work = self.places[key], self.work_at(key)
         work.tries += 1
@@ -203,7 +203,7 @@ class Docket:
             place.slug = None  # Another sighting may be confirmed.
         return self._settled(key, place)
 
-    def _settled(self, key: Key, place: AlikeFailures) -> list[str]:
+    def _settled(self, key: FailureKey, place: AlikeFailures) -> list[str]:
         place.open = None
         self.changes += 1
         seen: list[str] = []
@@ -229,7 +229,7 @@ class Docket:
         return sorted([*being, *held, *self.given_up], key=lambda one: one.at_s)
 
 
-def place_of(failure: Failure) -> Key:
+def place_of(failure: Failure) -> FailureKey:
     """What failures have in common before reduction: their signature without operators, and their cause where it is
     certain without a reduction."""
     verdict = Failed(failure.symptom, failure.message, failure.detail, evidence=failure.evidence)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from corpus.finding import Finding
 from corpus.issue import Similar
-from corpus.throw_site import Site, thrown_at
+from corpus.throw_site import ThrowSite, thrown_at
 from fuzzer.known_causes import Known
 from fuzzer.similar import similar
 from generators.case import Tier
@@ -30,7 +30,7 @@ class FindingRows:
         self._tiers: dict[str, Tier] = {}
         """The best of all sightings of a signature."""
         self._notes: dict[str, None] = {}
-        self._sites: dict[str, Site] = {}
+        self._sites: dict[str, ThrowSite] = {}
         """Where findings of this run, not of one that it goes on with, were thrown; by signature."""
 
     @property

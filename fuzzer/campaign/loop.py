@@ -18,7 +18,7 @@ from fuzzer.campaign.aside import reduction_limits, steps_aside
 from fuzzer.campaign.checkpoint import SCHEMA, Begun, Checkpoint, read_checkpoint, refuse_other_tvm
 from fuzzer.campaign.deck import Deck
 from fuzzer.campaign.disk import Disk
-from fuzzer.campaign.docket import Docket, Key
+from fuzzer.campaign.docket import Docket, FailureKey
 from fuzzer.campaign.finding_rows import FindingRows
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.losses import Losses
@@ -81,7 +81,7 @@ class _Campaign:
         self.later: dict[int, list[tuple[Failure, float]]] = {}
         """Failures of cases that were answered before an earlier case, where failures are taken in order."""
         self.tokens = 0
-        self.working: dict[int, Key] = {}
+        self.working: dict[int, FailureKey] = {}
         """The place in the docket that a command with a token is about."""
         self.fault: str | None = None
         self.uncounted = ""

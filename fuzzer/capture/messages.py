@@ -26,7 +26,7 @@ class Task:
     command: str
 
 
-class Made(Struct, frozen=True, tag="made"):
+class CaseMade(Struct, frozen=True, tag="made"):
     """A case is there. source: the pass as the case constructs it. shows: what the case alone shows in a fresh child:
     the failure again, something else, or nothing. notes: what a reader should know."""
 
@@ -45,4 +45,4 @@ class NotMade(Struct, frozen=True, tag="not made"):
     why: str
 
 
-Settled: TypeAlias = Made | NotMade | Done
+Settled: TypeAlias = CaseMade | NotMade | Done

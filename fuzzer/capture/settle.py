@@ -21,7 +21,7 @@ from corpus.readme import readme_text, seed_text
 from corpus.repro import repro_text
 from corpus.store import MOST_TEXT, StoredCase, contents_of, write_contents
 from fuzzer.capture.expression import guessed, pass_file, readable, row_for
-from fuzzer.capture.messages import Made, NotMade, Settled, Task
+from fuzzer.capture.messages import CaseMade, NotMade, Settled, Task
 from fuzzer.capture.raw import Level
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import in_child, send
@@ -55,7 +55,7 @@ LOADED = "passes.py"
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PassCandidate:
     """A pass that may be what fails, as a case constructs it. text: of the file that it is loaded from; "" for none."""
 
     level: Level
@@ -66,21 +66,21 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownAlone:
     """What a case shows alone. failed: its verdict, None where the pass gives a module."""
 
     failed: Failed | None
     same: bool
 
 
-def make(task: Task) -> Made | NotMade:
+def make(task: Task) -> CaseMade | NotMade:
     """Makes the case in its folder."""
     refused: list[str] = []
     candidates = list(_candidates(task, refused))
     if not candidates:
         return NotMade(task.raw.levels[-1].name, one_line("; ".join(refused) or "nothing is known of it"))
     if task.why == "asked":
-        chosen, shown = candidates[0], Shown(None, True)
+        chosen, shown = candidates[0], ShownAlone(None, True)
     else:
         tried = ((one, _shown(task, one)) for one in candidates)
         pairs = list(_until_same(islice(tried, MOST_TRIED)))
@@ -93,17 +93,17 @@ def make(task: Task) -> Made | NotMade:
         other = f"fails otherwise: {shown.failed.message}" if shown.failed is not None else "gives a module"
         setting = f"target {chosen.level.target_text}, opt_level {chosen.level.opt_level}"
         notes += (f"the case alone {other}; the command had {setting}",)
-    return Made(str(task.out), chosen.level.name, str(call), said or task.how, shown.same, notes)
+    return CaseMade(str(task.out), chosen.level.name, str(call), said or task.how, shown.same, notes)
 
 
-def _until_same(tried: Iterator[tuple[Candidate, Shown]]) -> Iterator[tuple[Candidate, Shown]]:
+def _until_same(tried: Iterator[tuple[PassCandidate, ShownAlone]]) -> Iterator[tuple[PassCandidate, ShownAlone]]:
     for pair in tried:
         yield pair
         if pair[1].same:
             return
 
 
-def _candidates(task: Task, refused: list[str]) -> Iterator[Candidate]:
+def _candidates(task: Task, refused: list[str]) -> Iterator[PassCandidate]:
     """The passes that ran inside of each other, innermost first, of which a constructor is known. Of calls that were
     asked for, that call alone."""
     levels = task.raw.levels[-1:] if task.why == "asked" else task.raw.levels[::-1]
@@ -128,7 +128,7 @@ def _candidates(task: Task, refused: list[str]) -> Iterator[Candidate]:
         load = LOADED if text else None
         origin = Origin(file=level.test or level.place or task.command, captured=True)
         case = Case(text_of(module), (call,), target=of_kind(level.target), origin=origin, load=load)
-        yield Candidate(level, case, module, text, tuple(_notes(level)))
+        yield PassCandidate(level, case, module, text, tuple(_notes(level)))
 
 
 def _module(text: str, version: str) -> tvm_api.IRModule:
@@ -149,30 +149,30 @@ def _notes(level: Level) -> Iterator[str]:
 # --- is it so -----------------------------------------------------------------------------------------------
 
 
-def _shown(task: Task, candidate: Candidate) -> Shown:
+def _shown(task: Task, candidate: PassCandidate) -> ShownAlone:
     """What the pass does to the module in a child, and whether it is what the command saw."""
     name = candidate.case.passes[0].name
     try:
         outcome = forked(lambda: _applied(candidate), APPLY_S)
     except ChildRaised as fault:
-        return Shown(Failed(CRASH, str(fault), "", name), False)
+        return ShownAlone(Failed(CRASH, str(fault), "", name), False)
     if isinstance(outcome, Ended):
         end = judged_end(0, Applying(name), outcome, deadline_s=APPLY_S)
         if not isinstance(end, Failure):
-            return Shown(None, False)
+            return ShownAlone(None, False)
         failed = Failed(end.symptom, end.message, end.detail, end.culprit, end.evidence)
-        return Shown(failed, task.why == "unended")
+        return ShownAlone(failed, task.why == "unended")
     if outcome is None:
-        return Shown(None, False)
+        return ShownAlone(None, False)
     failed = Failed(
         CRASH, f"{outcome.kind}: {headline(outcome.message)}", outcome.traceback, name, out_of_memory(outcome)
     )
     if failed.evidence is not None and task.why == "unended":  # what has no end may have no memory
-        return Shown(failed, True)
-    return Shown(failed, outcome.kind == task.raw.kind and _alike(outcome.message, task.raw.message))
+        return ShownAlone(failed, True)
+    return ShownAlone(failed, outcome.kind == task.raw.kind and _alike(outcome.message, task.raw.message))
 
 
-def _applied(candidate: Candidate) -> Raised | None:
+def _applied(candidate: PassCandidate) -> Raised | None:
     limit_memory(MEMORY_BYTES)
     with scratch_folder() as folder:
         names = {}
@@ -201,7 +201,7 @@ def _skeleton(text: str) -> str:
 # --- the folder ---------------------------------------------------------------------------------------------
 
 
-def _write(task: Task, candidate: Candidate, shown: Shown) -> None:
+def _write(task: Task, candidate: PassCandidate, shown: ShownAlone) -> None:
     name = candidate.level.name
     failed = shown.failed or Failed(HANG if task.why == "unended" else CRASH, one_line(task.raw.message)[:1000])
     fails = task.why != "asked"
@@ -233,7 +233,7 @@ def _write(task: Task, candidate: Candidate, shown: Shown) -> None:
     write_contents(task.out, {**contents_of(stored, repro, readme), **extra}, made_here=True)
 
 
-def _how(task: Task, candidate: Candidate) -> str:
+def _how(task: Task, candidate: PassCandidate) -> str:
     """The part of the report on the command."""
     level, code = candidate.level, Markdown.code
     rows = [
@@ -249,14 +249,14 @@ def _how(task: Task, candidate: Candidate) -> str:
     return Markdown.of("\n## Captured\n\n{}", lines)
 
 
-def settle(task: Task) -> Made | NotMade:
+def settle(task: Task) -> CaseMade | NotMade:
     """Makes the case in a child, whose end is a reason for none."""
     with scratch_folder() as scratch:
         recorder = Recorder.create(scratch / "flight")
         recorder.write(0, Working("making a case"))
         heard = in_child(lambda say: say(make(task)), Settled, recorder, MAKE_S)
     for message in heard.messages:
-        if isinstance(message, (Made, NotMade)):
+        if isinstance(message, (CaseMade, NotMade)):
             return message
     ended = heard.ended
     assert ended is not None, "a child that gets through says what it has made"

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from corpus.escapes import one_line, slug_of
-from fuzzer.capture.messages import Made, NotMade, Settled, Task, Why
+from fuzzer.capture.messages import CaseMade, NotMade, Settled, Task, Why
 from fuzzer.capture.raw import Raw, Spooled, read_spool
 from fuzzer.capture.run import CommandEnd, require_command, run_command
 from fuzzer.errors import EnvironmentFault, ExitStatus, UsageError, tell
@@ -28,7 +28,7 @@ _SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
+class KeepCalls:
     """Which calls are kept though they do not fail. name: of a pass, its application `number`, from 1; or all."""
 
     every: bool = False
@@ -47,7 +47,7 @@ class CaptureResult:
     command caught its exception and ended well."""
 
     command: str
-    made: tuple[Made, ...]
+    made: tuple[CaseMade, ...]
     failure: bool
     harmless: bool = False
 
@@ -59,16 +59,16 @@ class CaptureResult:
         return {**asdict(self), "made": cases}
 
 
-def read_keep(every: bool, name: str | None, number: int | None) -> Keep:
+def read_keep(every: bool, name: str | None, number: int | None) -> KeepCalls:
     """The options as typed. Raises UsageError."""
     if every and name is not None:
         raise UsageError("--all and --pass: only one of them can say what is kept")
     if number is not None and (name is None or number < 1):
         raise UsageError(f"--nth {number}: counts the applications of --pass NAME, from 1")
-    return Keep(every, name or "", number or 1)
+    return KeepCalls(every, name or "", number or 1)
 
 
-def capture(command: Sequence[str], out: Path, keep: Keep, limit_s: float | None) -> CaptureResult:
+def capture(command: Sequence[str], out: Path, keep: KeepCalls, limit_s: float | None) -> CaptureResult:
     """Runs the command, and writes what was captured into `out`: the case of the failure, or of the one call that was
     asked for; a folder for each with --all.
 
@@ -95,7 +95,7 @@ def capture(command: Sequence[str], out: Path, keep: Keep, limit_s: float | None
     return CaptureResult(ended.how, made, why != "asked", why == "caught" and ended.status == 0)
 
 
-def _tasks(spooled: Spooled, ended: CommandEnd, out: Path, keep: Keep, command: str) -> Iterator[Task]:
+def _tasks(spooled: Spooled, ended: CommandEnd, out: Path, keep: KeepCalls, command: str) -> Iterator[Task]:
     failure = _first_failure(spooled) if spooled.kept or not keep.name else None
     several = keep.every or bool(keep.name and spooled.kept and failure)
     if failure is not None:
@@ -117,7 +117,7 @@ def _first_failure(spooled: Spooled) -> tuple[Raw, Why] | None:
     return min(found or caught, key=lambda one: one[0].at_s, default=None)
 
 
-def _refuse_nothing(spooled: Spooled, ended: CommandEnd, keep: Keep) -> None:
+def _refuse_nothing(spooled: Spooled, ended: CommandEnd, keep: KeepCalls) -> None:
     """Raises UsageError where the command did not do what capturing asks for."""
     if not spooled.tvm:
         raise UsageError(f"the command {ended.how}, and no Python that it ran has imported tvm where it can be watched")
@@ -128,7 +128,7 @@ def _refuse_nothing(spooled: Spooled, ended: CommandEnd, keep: Keep) -> None:
         )
 
 
-def _settled(tasks: tuple[Task, ...]) -> tuple[Made, ...]:
+def _settled(tasks: tuple[Task, ...]) -> tuple[CaseMade, ...]:
     """The cases, made in a process that loads TVM. Raises EnvironmentFault where that of the first task is not made."""
     process = subprocess.run(
         module_command("fuzzer.capture.settle", str(os.getpid())),
@@ -137,7 +137,9 @@ def _settled(tasks: tuple[Task, ...]) -> tuple[Made, ...]:
         env=worker_environment(),
         check=False,
     )
-    replies = [reply for reply in Lines[Settled](Settled).take(process.stdout) if isinstance(reply, (Made, NotMade))]
+    replies = [
+        reply for reply in Lines[Settled](Settled).take(process.stdout) if isinstance(reply, (CaseMade, NotMade))
+    ]
     if len(replies) < len(tasks):
         last = (process.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
         raise EnvironmentFault(f"the process that makes cases ended with status {process.returncode}: {last[:300]}")
@@ -147,7 +149,7 @@ def _settled(tasks: tuple[Task, ...]) -> tuple[Made, ...]:
             if number == 0:
                 raise EnvironmentFault(line)
             tell(f"warning: {line}")
-    return tuple(reply for reply in replies if isinstance(reply, Made))
+    return tuple(reply for reply in replies if isinstance(reply, CaseMade))
 
 
 def show_capture(result: CaptureResult, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from corpus.escapes import one_line
 from fuzzer.coverage.command import count_command
-from fuzzer.coverage.count import Row, by_file, by_folder, by_pass, rows
+from fuzzer.coverage.count import CoverageRow, by_file, by_folder, by_pass, rows
 from fuzzer.coverage.ground import NoCoverage, ground
 from fuzzer.coverage.hits import Hits, UnreadableHits, together
 from fuzzer.errors import EnvironmentFault, UsageError, tell
@@ -29,9 +29,9 @@ class Coverage:
 
     build_id: str
     compared: bool
-    folders: tuple[Row, ...]
-    passes: tuple[Row, ...]
-    files: tuple[Row, ...]
+    folders: tuple[CoverageRow, ...]
+    passes: tuple[CoverageRow, ...]
+    files: tuple[CoverageRow, ...]
 
     def to_json(self) -> JsonObject:
         tables = {"folders": self.folders, "passes": self.passes, "files": self.files}
@@ -100,11 +100,11 @@ def _looked_at(hits: Hits, other: Hits | None) -> Coverage:
     return Coverage(hits.build_id, other is not None, tuple(rows(hits, by_folder(hits), other)), *sides)
 
 
-def _neediest(found: list[Row]) -> tuple[Row, ...]:
+def _neediest(found: list[CoverageRow]) -> tuple[CoverageRow, ...]:
     return tuple(sorted(found, key=lambda row: (-row.missed, row.name)))
 
 
-def _table(title: str, found: Sequence[Row], compared: bool) -> Table:
+def _table(title: str, found: Sequence[CoverageRow], compared: bool) -> Table:
     table = Table(box=None, header_style="bold")
     table.add_column(title)
     numbers = ["blocks", "reached", "share", *(["only here", "only there", "there"] if compared else ["not reached"])]
@@ -115,7 +115,7 @@ def _table(title: str, found: Sequence[Row], compared: bool) -> Table:
     return table
 
 
-def _last(row: Row) -> tuple[int | str, ...]:
+def _last(row: CoverageRow) -> tuple[int | str, ...]:
     if row.theirs is None or row.both is None:
         return (row.missed,)
     return row.reached - row.both, row.missed, share(row.theirs, row.blocks)

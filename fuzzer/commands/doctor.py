@@ -22,7 +22,7 @@ from fuzzer.processes.sandbox import Walls
 from fuzzer.processes.scratch import scratch_folder
 from fuzzer.processes.start import ROOT, module_command
 from fuzzer.results import Diagnosis
-from fuzzer.versions import Probe, State, has_tvm, installed, pair, requirement, tvm_version, version_probe
+from fuzzer.versions import Probe, ProbeState, has_tvm, installed, pair, requirement, tvm_version, version_probe
 from generators.targets import TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS, GROUPS, How, no_compiler
 from oracles.builds.needs import missing, row_of
@@ -129,7 +129,7 @@ def _targets(looked: Sequence[Probe]) -> list[Probe]:
         says = row_of(name).doctor
         if says is not None:
             why = missing(name)
-            state: State = "ok" if why is None else "absent"
+            state: ProbeState = "ok" if why is None else "absent"
             lines.append(Probe(f"target {name}", state, says(device, why_not) if why is None else why))
     return lines
 

@@ -26,12 +26,12 @@ from fuzzer.oneshot.messages import (
     Kept,
     Note,
     NothingFails,
+    OracleRow,
     Printed,
     Recorded,
     Reduction,
     Reply,
     Request,
-    Row,
     VariableValue,
     Warned,
 )
@@ -236,7 +236,7 @@ class _Reducing:
                 self._show_first(text, candidate)
             case Reduction() | NothingFails() | Ready() | Refused() | Done():
                 pass  # `ask` gives them back, or raises.
-            case Row() | Culprit() | FaultLine() | Note() | VariableValue():
+            case OracleRow() | Culprit() | FaultLine() | Note() | VariableValue():
                 pass  # What a check says.
             case _:
                 assert_never(reply)

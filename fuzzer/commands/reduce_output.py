@@ -33,7 +33,7 @@ FILES = frozenset(
 """What a case folder has that a reduction may replace."""
 
 
-class State(msgspec.Struct, frozen=True):
+class ReductionState(msgspec.Struct, frozen=True):
     """What a reduction goes on from, besides the case. of: which reduction this is. before: the sizes at its start."""
 
     of: str
@@ -89,7 +89,7 @@ class ReductionOutput:
     def resumed(self) -> Resumed:
         """What an earlier reduction has left. Raises UsageError where there is nothing, or it is of another one."""
         try:
-            state = msgspec.json.decode((self.resume / STATE).read_bytes(), type=State)
+            state = msgspec.json.decode((self.resume / STATE).read_bytes(), type=ReductionState)
         except FileNotFoundError:
             raise UsageError(f"--resume: nothing to go on with: no folder {self.resume}") from None
         except (OSError, msgspec.DecodeError) as error:
@@ -104,7 +104,7 @@ class ReductionOutput:
     def better(self, best: Better) -> None:
         """Keeps the best so far."""
         self.written = True
-        state = msgspec.json.encode(State(self.of, self.before))
+        state = msgspec.json.encode(ReductionState(self.of, self.before))
         with naming(self.resume):
             write_folder(self.resume, {**best.folder, STATE: state})
         if self.is_folder:

@@ -29,7 +29,7 @@ from oracles.verdict import HANG
 from reports.matrix import Column, ReplayRow
 from reports.terminal import Terminal
 
-Tick: TypeAlias = Callable[[], None]
+Advance: TypeAlias = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def _waits_less(found: Replayable) -> bool:
 
 
 @contextmanager
-def _progress(label: str, cases: int, kept: int) -> Iterator[Tick]:
+def _progress(label: str, cases: int, kept: int) -> Iterator[Advance]:
     """A bar on stderr, or two lines where that is no terminal."""
     terminal = Terminal(stderr=True)
     if not terminal.is_terminal:

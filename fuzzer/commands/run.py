@@ -28,7 +28,7 @@ from reports.formats import write_formats
 from reports.live import LiveDisplay
 from reports.out_writer import OutWriter
 from reports.reached import Reached
-from reports.summary import UNREDUCED_FILE, Ended, Report, RunFacts, UnreadableOut, read_findings
+from reports.summary import UNREDUCED_FILE, Report, RunEnd, RunFacts, UnreadableOut, read_findings
 from reports.view import show
 from reports.words import not_reduced
 
@@ -111,7 +111,7 @@ def able(settings: Settings) -> Settings:
 def report_of(settings: Settings, result: CampaignResult, reached: Reached | None) -> Report:
     """A campaign's result as the report formats take it. reached: of TVM's own code."""
     fault = result.fault()
-    ended: Ended = "fault" if fault is not None else "interrupted" if result.interrupted else "done"
+    ended: RunEnd = "fault" if fault is not None else "interrupted" if result.interrupted else "done"
     facts = replace(
         _facts(settings),
         wall_s=result.wall_s,

@@ -21,7 +21,7 @@ from fuzzer.render import console, print_json
 from reports.causes import CauseRow
 from reports.terminal import Terminal
 
-Ask: TypeAlias = Callable[[str], str]
+Prompt: TypeAlias = Callable[[str], str]
 """Shows a prompt and gives the line that is typed. Raises EOFError where there is none."""
 
 KEYS = "[p]romote as open, [w]ont-fix, [l]imitation, [m]erge, [i]ssue, [v]iew script, [d]iff, [f]older, [s]kip, [q]uit"
@@ -44,7 +44,7 @@ def triage_by(triage: Triage, actions: Actions, as_json: bool) -> None:
         print(line)
 
 
-def walk(triage: Triage, terminal: Terminal, ask: Ask, show: Callable[[Path], object]) -> None:
+def walk(triage: Triage, terminal: Terminal, ask: Prompt, show: Callable[[Path], object]) -> None:
     """Shows each new cause and asks what it is, until all were seen or the user ends it. show: opens a folder."""
     causes = triage.new()
     terminal.say(f"{len(causes)} new causes of {triage.out}; decisions go to {one_line(triage.file)}")
@@ -59,7 +59,7 @@ def walk(triage: Triage, terminal: Terminal, ask: Ask, show: Callable[[Path], ob
     terminal.say("no more new causes")
 
 
-def _decided(triage: Triage, terminal: Terminal, cause: CauseRow, ask: Ask, show: Callable[[Path], object]) -> bool:
+def _decided(triage: Triage, terminal: Terminal, cause: CauseRow, ask: Prompt, show: Callable[[Path], object]) -> bool:
     """Asks once; whether the next cause is to come. Raises EOFError for the end."""
     folder = triage.folder(cause)
     try:
@@ -86,7 +86,7 @@ def _decided(triage: Triage, terminal: Terminal, cause: CauseRow, ask: Ask, show
     return True
 
 
-def _title(cause: CauseRow, ask: Ask) -> str:
+def _title(cause: CauseRow, ask: Prompt) -> str:
     return ask(f"title (empty: {one_line(cause.title)}): ").strip()
 
 
@@ -108,7 +108,7 @@ def _look(terminal: Terminal, folder: Path | None, key: str, show: Callable[[Pat
         _print(terminal, found or "no diff: numbers are not what is wrong", "diff")
 
 
-def _merged(triage: Triage, terminal: Terminal, cause: CauseRow, ask: Ask) -> bool:
+def _merged(triage: Triage, terminal: Terminal, cause: CauseRow, ask: Prompt) -> bool:
     """Asks for an entry by its ID or by words of its title, until one is chosen or none."""
     typed = ask("ID of the entry, or words of its title (empty: none): ").strip()
     if not typed:

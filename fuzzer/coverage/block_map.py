@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fuzzer.coverage.compile import HERE, library_of
-from fuzzer.coverage.elf import Elf, Functions, NoMap, Section, build_id, functions_in, read_elf
-from fuzzer.coverage.sources import Run, runs_of_files
+from fuzzer.coverage.elf import Elf, ElfSection, Functions, NoMap, build_id, functions_in, read_elf
+from fuzzer.coverage.sources import FunctionRun, runs_of_files
 
 MAGIC = b"passfuzz blocks1"
 NO_DECODER = "capstone is not installed: pip install 'passfuzz[coverage]'"
@@ -122,7 +122,7 @@ def _made(elf: Elf, folder: Path) -> _Made:
 
 
 def _blocks_of(
-    elf: Elf, text: Section, functions: Functions, runs: Iterator[Run], decoder: _Decoder
+    elf: Elf, text: ElfSection, functions: Functions, runs: Iterator[FunctionRun], decoder: _Decoder
 ) -> Iterator[NDArray[np.uint32] | None]:
     code = elf.bytes_of(text)
     for run in runs:

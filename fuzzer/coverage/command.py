@@ -17,14 +17,14 @@ from oracles.family import adopt_orphans, children, die_with_parent, end_childre
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedRun:
     """status: of the command, negative for a signal. hits: what it has reached."""
 
     status: int
     hits: Hits
 
 
-def count_command(command: Sequence[str], output: Path, ground: Ground) -> Counted:
+def count_command(command: Sequence[str], output: Path, ground: Ground) -> CountedRun:
     """Runs the command to its end, with the streams of this process. What it has started ends with it.
 
     Raises UsageError for a command that cannot be started, NoCoverage where it cannot be counted, OSError where
@@ -47,4 +47,4 @@ def count_command(command: Sequence[str], output: Path, ground: Ground) -> Count
         raise
     finally:
         end_children(siblings)
-    return Counted(status, read_hits(output))
+    return CountedRun(status, read_hits(output))

@@ -16,7 +16,7 @@ FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-pthread", "-Wl,-z,now")
 TIMEOUT_S = 120.0
 
 
-class NoCompiler(Exception):
+class NoCCompiler(Exception):
     """There is no C compiler, or it refuses our file; the message is one line."""
 
 
@@ -47,7 +47,7 @@ def _compiler() -> list[str]:
     found = shutil.which(asked[0]) if asked else next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         what = f"$CC is {asked[0]}, which is not there" if asked else f"none of {', '.join(NAMES)} is there"
-        raise NoCompiler(f"no C compiler: {what}")
+        raise NoCCompiler(f"no C compiler: {what}")
     return [os.path.abspath(found), *asked[1:]]
 
 
@@ -57,8 +57,8 @@ def _run(command: list[str]) -> None:
             command, capture_output=True, text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise NoCompiler(f"the C compiler {command[0]} does not work: {error}") from error
+        raise NoCCompiler(f"the C compiler {command[0]} does not work: {error}") from error
     if done.returncode != 0:
         lines = done.stderr.splitlines() or [f"exit status {done.returncode}"]
         first = next((line for line in lines if "error" in line), lines[0])
-        raise NoCompiler(f"the C compiler {command[0]} refuses {Path(command[-3]).name}: {first}")
+        raise NoCCompiler(f"the C compiler {command[0]} refuses {Path(command[-3]).name}: {first}")

@@ -22,7 +22,7 @@ _SOURCE = re.compile(r"src/(?:[\w.+-]+/)*[\w.+-]+\.cc")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CoverageRow:
     """The blocks of a folder, a file or a pass. reached: by what is shown; theirs: by what it is compared with; both;
     each None without that."""
 
@@ -38,7 +38,7 @@ class Row:
         return self.blocks - self.reached if self.theirs is None or self.both is None else self.theirs - self.both
 
 
-def rows(hits: Hits, named: Mapping[str, Iterable[str]], other: Hits | None = None) -> list[Row]:
+def rows(hits: Hits, named: Mapping[str, Iterable[str]], other: Hits | None = None) -> list[CoverageRow]:
     """A row for each name, of the files that stand under it."""
     starts = {run.file: (run.start, run.end) for run in hits.runs}
     cumulated = [_cumulated(hits.hit)]
@@ -49,7 +49,7 @@ def rows(hits: Hits, named: Mapping[str, Iterable[str]], other: Hits | None = No
         spans = [starts[file] for file in files if file in starts]
         counts = [sum(int(sums[end] - sums[start]) for start, end in spans) for sums in cumulated]
         if spans:
-            found.append(Row(name, sum(end - start for start, end in spans), *counts))
+            found.append(CoverageRow(name, sum(end - start for start, end in spans), *counts))
     return found
 
 

@@ -29,7 +29,7 @@ class NoMap(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ElfSection:
     """name, flags; address: where it is mapped, counted from the library's beginning; offset, size: in the file."""
 
     name: str
@@ -44,21 +44,21 @@ class Elf:
     """A library that is open for reading."""
 
     data: mmap.mmap
-    sections: tuple[Section, ...]
+    sections: tuple[ElfSection, ...]
 
-    def section(self, name: str) -> Section:
+    def section(self, name: str) -> ElfSection:
         """Raises NoMap where there is none."""
         found = next((one for one in self.sections if one.name == name), None)
         if found is None:
             raise NoMap(f"it has no section {name}")
         return found
 
-    def bytes_of(self, section: Section) -> NDArray[np.uint8]:
+    def bytes_of(self, section: ElfSection) -> NDArray[np.uint8]:
         """The content of a section, not copied."""
         return np.frombuffer(self.data, np.uint8, section.size, section.offset)
 
     @property
-    def constants(self) -> Iterator[Section]:
+    def constants(self) -> Iterator[ElfSection]:
         """Sections that are in memory, and neither written nor run."""
         return (one for one in self.sections if one.flags & (_WRITES | _IN_MEMORY | _RUNS) == _IN_MEMORY)
 
@@ -77,13 +77,13 @@ def read_elf(path: Path) -> Elf:
         raise NoMap(f"its sections cannot be read: {error}") from error
 
 
-def _sections(data: mmap.mmap) -> Iterator[Section]:
+def _sections(data: mmap.mmap) -> Iterator[ElfSection]:
     (start,) = struct.unpack_from("<Q", data, 40)
     size, number, names = struct.unpack_from("<HHH", data, 58)
     heads = [struct.unpack_from("<IIQQQQ", data, start + size * index) for index in range(number)]
     for name, _kind, flags, address, offset, length in heads:
         begin = heads[names][4] + name
-        yield Section(data[begin : data.find(b"\0", begin)].decode("ascii"), flags, address, offset, length)
+        yield ElfSection(data[begin : data.find(b"\0", begin)].decode("ascii"), flags, address, offset, length)
 
 
 def build_id(elf: Elf) -> str:
@@ -102,7 +102,7 @@ class Functions:
     end: NDArray[np.int64]
 
 
-def functions_in(elf: Elf, section: Section) -> Functions:
+def functions_in(elf: Elf, section: ElfSection) -> Functions:
     """The functions in a section. Raises NoMap where they are not told, or in a way that compilers do not use."""
     header, frames = elf.section(".eh_frame_hdr"), elf.section(".eh_frame")
     version, frame_kind, number_kind, table_kind = struct.unpack_from("<4B", elf.data, header.offset)

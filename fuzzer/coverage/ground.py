@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fuzzer.coverage.block_map import BlockMap, map_of
-from fuzzer.coverage.compile import NoCompiler, cache, library_of
+from fuzzer.coverage.compile import NoCCompiler, cache, library_of
 from fuzzer.coverage.elf import NoMap
 from fuzzer.coverage.hits import make_hits
 from fuzzer.coverage.probes import Probes
@@ -56,7 +56,7 @@ def ground(tell: Callable[[str], None], library: Path | None = None) -> Ground:
     library = installed_library() if library is None else library
     try:
         return Ground(code, map_of(library, cache(), tell))
-    except (NoMap, NoCompiler) as error:
+    except (NoMap, NoCCompiler) as error:
         raise NoCoverage(f"there is no map of {library.name}: {error}") from error
     except OSError as error:
         raise NoCoverage(f"{error.filename or library}: {error.strerror or error}") from error
@@ -70,7 +70,7 @@ def compiled() -> Path:
         raise NoCoverage("it works with glibc alone")
     try:
         return library_of("probes.c", cache())
-    except NoCompiler as error:
+    except NoCCompiler as error:
         raise NoCoverage(str(error)) from error
     except OSError as error:
         raise NoCoverage(f"{error.filename}: {error.strerror or error}") from error

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fuzzer.coverage.elf import Elf, Functions, NoMap, Section
+from fuzzer.coverage.elf import Elf, ElfSection, Functions, NoMap
 
 FOLDERS = ("relax", "tirx", "s_tir", "sym")
 """Folders of TVM's sources that hold passes and what they use; each file of `src` counts in the whole."""
@@ -29,7 +29,7 @@ _CHUNK = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class FunctionRun:
     """Neighbouring functions of one file. file: its path from `src/` on. start, end: their indices; end is excluded."""
 
     file: str
@@ -37,7 +37,7 @@ class Run:
     end: int
 
 
-def runs_of_files(elf: Elf, text: Section, functions: Functions) -> tuple[Run, ...]:
+def runs_of_files(elf: Elf, text: ElfSection, functions: Functions) -> tuple[FunctionRun, ...]:
     """The files in the order of linking. Raises NoMap if fewer than two are found."""
     names = dict(_paths(elf))
     anchors = sorted(_loads(elf, text, names))
@@ -48,7 +48,7 @@ def runs_of_files(elf: Elf, text: Section, functions: Functions) -> tuple[Run, .
     firsts = [max(0, bisect_right(starts, place) - 1) for place, _ in order]
     last = bisect_right(starts, anchors[-1][0])
     return tuple(
-        Run(file, first, end)
+        FunctionRun(file, first, end)
         for (_, file), first, end in zip(order, firsts, [*firsts[1:], last], strict=True)
         if end > first
     )
@@ -69,7 +69,7 @@ def _paths(elf: Elf) -> Iterator[tuple[int, str]]:
             at = elf.data.find(_ENDING, at + 1, end)
 
 
-def _loads(elf: Elf, text: Section, names: dict[int, str]) -> Iterator[tuple[int, str]]:
+def _loads(elf: Elf, text: ElfSection, names: dict[int, str]) -> Iterator[tuple[int, str]]:
     """Where code loads the address of one of these strings (`lea reg, [rip + distance]`), and the path."""
     wanted = np.array(sorted(names), np.int64)
     code = elf.bytes_of(text)

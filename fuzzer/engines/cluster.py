@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
-from fuzzer.engines.messages import Opening, Said
+from fuzzer.engines.messages import Opening, SeatSaid
 
 
 class ClusterGone(Exception):
@@ -32,7 +32,7 @@ class Cluster(Protocol):
         """Has an open seat carry out a command, given as a line, once: an engine may lose it, not begin it anew."""
         ...
 
-    def heard(self, timeout_s: float) -> list[Said]:
+    def heard(self, timeout_s: float) -> list[SeatSaid]:
         """What seats have said, waiting at most `timeout_s` for the first. A task that the engine has lost is said to
         have ended with its seat."""
         ...

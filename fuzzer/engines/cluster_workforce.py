@@ -16,7 +16,7 @@ from math import inf
 import msgspec
 
 from fuzzer.engines.cluster import Cluster, ClusterGone
-from fuzzer.engines.messages import OPENING, Opening, Said, versions
+from fuzzer.engines.messages import OPENING, Opening, SeatSaid, versions
 from fuzzer.errors import EnvironmentFault, tell
 from fuzzer.processes.lines import Lines, line_of
 from fuzzer.processes.workforce import FromWorker, Slot, WorkerLost
@@ -40,7 +40,7 @@ EMPTY_S = 60.0
 
 
 @dataclass(slots=True, eq=False)
-class Seat(Slot):
+class ClusterSlot(Slot):
     """A worker on the cluster. task: its number. part: the number of the next report on it."""
 
     name: str = field(kw_only=True)
@@ -63,8 +63,8 @@ class ClusterWorkforce:
         self._most = most
         self._cases = cases
         self._campaign = uuid.uuid4().hex[:12]
-        self._seats: dict[str, Seat] = {}
-        self._open: dict[str, Seat] = {}
+        self._seats: dict[str, ClusterSlot] = {}
+        self._open: dict[str, ClusterSlot] = {}
         self._opened = 0
         self._used: set[str] = set()
         self._left_out: dict[str, str] = {}
@@ -84,7 +84,7 @@ class ClusterWorkforce:
 
     def command(self, slot: Slot, command: Command, now: float) -> None:
         """Sends an idle seat a command."""
-        assert isinstance(slot, Seat)
+        assert isinstance(slot, ClusterSlot)
         slot.busy, slot.since = command, now
         slot.task, slot.part = slot.task + 1, 0
         if isinstance(command, JudgeCases):
@@ -135,7 +135,7 @@ class ClusterWorkforce:
 
     def _open_at(self, place: str) -> None:
         self._opened += 1
-        seat = Seat(name=f"{self._campaign}-{self._opened}", place=place)
+        seat = ClusterSlot(name=f"{self._campaign}-{self._opened}", place=place)
         self._seats[seat.name] = seat
         self._used.add(place)
         self._cluster.open_seat(place, Opening(self._campaign, seat.name, self._plan, self._hash_seed))
@@ -162,7 +162,7 @@ class ClusterWorkforce:
 
     # --- seats ------------------------------------------------------------------------------------------
 
-    def _take(self, said: Said) -> Iterator[FromWorker]:
+    def _take(self, said: SeatSaid) -> Iterator[FromWorker]:
         seat = self._seats.get(said.seat)
         if seat is None or said.task != seat.task:
             return  # of a seat that is lost
@@ -189,13 +189,13 @@ class ClusterWorkforce:
                 self._leave_out(seat.place, said.lost)
             yield from self._lost(seat, said.lost)
 
-    def _heard(self, seat: Seat, answer: Answer, about: Command | None) -> Iterator[FromWorker]:
+    def _heard(self, seat: ClusterSlot, answer: Answer, about: Command | None) -> Iterator[FromWorker]:
         if isinstance(answer, Done):
             seat.busy = None
             del self._strikes[seat.place]
         yield FromWorker(seat, answer, about)
 
-    def _ready(self, seat: Seat, ready: Ready) -> Iterator[FromWorker]:
+    def _ready(self, seat: ClusterSlot, ready: Ready) -> Iterator[FromWorker]:
         if self._tvm is None:
             self._tvm = ready.tvm
             for place in self._left_out:
@@ -209,7 +209,7 @@ class ClusterWorkforce:
         self.batch = batch_of(len(self._open), self._cases)
         yield FromWorker(seat, ready)
 
-    def _lost(self, seat: Seat, how: str) -> Iterator[FromWorker]:
+    def _lost(self, seat: ClusterSlot, how: str) -> Iterator[FromWorker]:
         """A seat is gone; the campaign hears of those that it knew."""
         self._drop(seat)
         self._strikes[seat.place] += 1
@@ -219,7 +219,7 @@ class ClusterWorkforce:
         if seat.ready:
             yield FromWorker(seat, WorkerLost(f"{how} ({seat.place})", was_ready=True), seat.busy)
 
-    def _drop(self, seat: Seat) -> None:
+    def _drop(self, seat: ClusterSlot) -> None:
         del self._seats[seat.name]
         self._open.pop(seat.name, None)
         self._cluster.forget(seat.place, seat.name)

@@ -21,7 +21,7 @@ from distributed.comm import connect as open_comm
 from distributed.core import send_recv
 
 from fuzzer.engines.cluster import ClusterGone
-from fuzzer.engines.messages import OPENING, Opening, Said, packed, said_of
+from fuzzer.engines.messages import OPENING, Opening, SeatSaid, packed, said_of
 from fuzzer.errors import EnvironmentFault, UsageError
 
 CONNECT_S = 10.0
@@ -48,7 +48,7 @@ class DaskCluster:
         self._local = local
         self._on_nodes = on_nodes()
         self._topic = f"passfuzz-{uuid.uuid4().hex}"
-        self._said: SimpleQueue[Said] = SimpleQueue()
+        self._said: SimpleQueue[SeatSaid] = SimpleQueue()
         self._tasks: dict[str, Future] = {}
         self._alive: frozenset[str] = frozenset()
         self._baggage: bytes | Future = baggage
@@ -96,13 +96,13 @@ class DaskCluster:
             error = future.exception()
             useless = isinstance(error, ImportError)
             why = f"passfuzz cannot be imported there: {error}" if useless else f"{type(error).__name__}: {error}"
-            self._said.put(Said(seat, task, ended=True, lost=why, useless=useless))
+            self._said.put(SeatSaid(seat, task, ended=True, lost=why, useless=useless))
         elif future.status in _LOST:
-            self._said.put(Said(seat, task, ended=True, lost="the scheduler has dropped its task"))
+            self._said.put(SeatSaid(seat, task, ended=True, lost="the scheduler has dropped its task"))
 
-    def heard(self, timeout_s: float) -> list[Said]:
+    def heard(self, timeout_s: float) -> list[SeatSaid]:
         """What seats have said, waiting at most `timeout_s` for the first."""
-        said: list[Said] = []
+        said: list[SeatSaid] = []
         try:
             said.append(self._said.get(timeout=timeout_s) if timeout_s > 0 else self._said.get_nowait())
             while True:

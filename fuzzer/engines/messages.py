@@ -51,7 +51,7 @@ class Opening(Struct, frozen=True):
     hash_seed: int
 
 
-class Said(Struct, frozen=True):
+class SeatSaid(Struct, frozen=True):
     """A part of what a seat says of a task. part: counted from 0. lines: Answers.
 
     ended: no part follows. lost: how the seat has ended with the task, for people; "" where it lives.
@@ -68,7 +68,7 @@ class Said(Struct, frozen=True):
     versions: Versions | None = None
 
 
-_SAID = msgspec.msgpack.Decoder(Said)
+_SAID = msgspec.msgpack.Decoder(SeatSaid)
 _OPENING = msgspec.msgpack.Decoder(Opening)
 
 
@@ -77,7 +77,7 @@ def packed(record: Struct) -> bytes:
     return msgspec.msgpack.encode(record)
 
 
-def said_of(data: bytes) -> Said:
+def said_of(data: bytes) -> SeatSaid:
     """What a seat has said."""
     return _SAID.decode(data)
 

@@ -16,7 +16,7 @@ import msgspec
 from typing_extensions import assert_never
 
 from fuzzer.engines.baggage import Paths, unpack
-from fuzzer.engines.messages import OPENING, Opening, Said, versions
+from fuzzer.engines.messages import OPENING, Opening, SeatSaid, versions
 from fuzzer.processes.lines import line_of
 from fuzzer.processes.pool import Pool
 from fuzzer.processes.scratch import scratch_folder
@@ -47,7 +47,7 @@ class Seat:
         self.opening = opening
         self._baggage = baggage
         self._tasks: SimpleQueue[tuple[int, Command] | None] = SimpleQueue()
-        self._said: SimpleQueue[Said] = SimpleQueue()
+        self._said: SimpleQueue[SeatSaid] = SimpleQueue()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._live, name=opening.seat, daemon=True)
         self._thread.start()
@@ -56,14 +56,14 @@ class Seat:
         """Gives it a task; `said` then says what comes of it."""
         self._tasks.put((task, command))
 
-    def said(self) -> Said:
+    def said(self) -> SeatSaid:
         """The next report on its task. Waits for it; the wait always ends."""
         while True:
             try:
                 return self._said.get(timeout=_POLL_S)
             except Empty:
                 if not self._thread.is_alive() and self._said.empty():
-                    return Said(self.opening.seat, -1, ended=True, lost="the seat has ended")
+                    return SeatSaid(self.opening.seat, -1, ended=True, lost="the seat has ended")
 
     def close(self) -> None:
         """Has it end, with its worker process. Does not wait."""
@@ -126,14 +126,14 @@ class Seat:
     def _say(self, task: int, part: int, lines: list[bytes], *, ended: bool = False, lost: str = "") -> None:
         own = versions() if task == OPENING else None
         joined = b"".join(lines)
-        self._said.put(Said(self.opening.seat, task, part, joined, ended or bool(lost), lost, versions=own))
+        self._said.put(SeatSaid(self.opening.seat, task, part, joined, ended or bool(lost), lost, versions=own))
 
 
 _SEATS: dict[str, Seat] = {}
 """The seats of this process by name."""
 
 
-def open_seat(opening: Opening, baggage: bytes) -> Iterator[Said]:
+def open_seat(opening: Opening, baggage: bytes) -> Iterator[SeatSaid]:
     """Opens a seat, in place of one of the same name. Yields the reports on that."""
     seat = Seat(opening, baggage)
     old, _SEATS[opening.seat] = _SEATS.get(opening.seat), seat
@@ -142,19 +142,19 @@ def open_seat(opening: Opening, baggage: bytes) -> Iterator[Said]:
     return _parts(seat, OPENING)
 
 
-def obey(name: str, task: int, command: bytes) -> Iterator[Said]:
+def obey(name: str, task: int, command: bytes) -> Iterator[SeatSaid]:
     """Has a seat of this process carry out a command, given as a line. Yields the reports on it.
 
     Where an engine has begun a task anew, in another process, the seat is not there, and is lost.
     """
     seat = _SEATS.get(name)
     if seat is None:
-        return iter([Said(name, task, ended=True, lost="its process has ended, or it was idle for too long")])
+        return iter([SeatSaid(name, task, ended=True, lost="its process has ended, or it was idle for too long")])
     seat.ask(task, msgspec.json.decode(command, type=Command))
     return _parts(seat, task)
 
 
-def _parts(seat: Seat, task: int) -> Iterator[Said]:
+def _parts(seat: Seat, task: int) -> Iterator[SeatSaid]:
     while True:
         said = msgspec.structs.replace(seat.said(), task=task)
         yield said

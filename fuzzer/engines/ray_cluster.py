@@ -26,7 +26,7 @@ from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from fuzzer.engines.cluster import ClusterGone
-from fuzzer.engines.messages import OPENING, Opening, Said, packed, said_of
+from fuzzer.engines.messages import OPENING, Opening, SeatSaid, packed, said_of
 from fuzzer.errors import EnvironmentFault
 from fuzzer.processes.scratch import scratch_folder
 
@@ -83,7 +83,7 @@ class RayCluster:
         self._baggage = ray.put(baggage)
         self._seats: dict[str, Any] = {}
         self._campaigns: dict[str, str] = {}
-        self._said: SimpleQueue[Said] = SimpleQueue()
+        self._said: SimpleQueue[SeatSaid] = SimpleQueue()
 
     def places(self) -> Mapping[str, int]:
         """The nodes by host and id, and their CPUs. Raises ClusterGone."""
@@ -110,7 +110,7 @@ class RayCluster:
     def _done(self, seat: str, task: int, future: Any) -> None:
         """Called in a thread of Ray, in which nothing may be asked of it."""
         if future.cancelled():
-            self._said.put(Said(seat, task, ended=True, lost="Ray has dropped its task"))
+            self._said.put(SeatSaid(seat, task, ended=True, lost="Ray has dropped its task"))
             return
         error = future.exception()
         if error is None:
@@ -119,11 +119,11 @@ class RayCluster:
         useless = isinstance(error, ImportError)
         first = (str(error).strip().splitlines() or [""])[0][:300]
         why = "passfuzz cannot be imported there" if useless else f"{type(error).__name__}: {first}"
-        self._said.put(Said(seat, task, ended=True, lost=why, useless=useless))
+        self._said.put(SeatSaid(seat, task, ended=True, lost=why, useless=useless))
 
-    def heard(self, timeout_s: float) -> list[Said]:
+    def heard(self, timeout_s: float) -> list[SeatSaid]:
         """What seats have said, waiting at most `timeout_s` for the first. Those not at their end are asked on."""
-        heard: list[Said] = []
+        heard: list[SeatSaid] = []
         try:
             heard.append(self._said.get(timeout=timeout_s) if timeout_s > 0 else self._said.get_nowait())
             while True:

@@ -36,7 +36,7 @@ class Refusal:
     printed: str = ""
 
 
-Answer: TypeAlias = Accepted | Refusal
+OneShotAnswer: TypeAlias = Accepted | Refusal
 _ZERO = "0 would be interesting"
 _TRUE = "a true value would be interesting"
 
@@ -44,7 +44,7 @@ _TRUE = "a true value would be interesting"
 # --- a command ------------------------------------------------------------------------------------------
 
 
-def answer_of_command(command: Sequence[str], limit_s: float, shown: bool) -> Answer:
+def answer_of_command(command: Sequence[str], limit_s: float, shown: bool) -> OneShotAnswer:
     """What a command says: status 0 is interesting. shown: whether what it prints is wanted."""
     with TemporaryFile() as output:
         try:
@@ -89,7 +89,9 @@ def _dies_with(parent: int) -> Callable[[], None]:
 # --- a function -----------------------------------------------------------------------------------------
 
 
-def answer_of_function(function: Callable[[IRModule], object], module: IRModule, limit_s: float, shown: bool) -> Answer:
+def answer_of_function(
+    function: Callable[[IRModule], object], module: IRModule, limit_s: float, shown: bool
+) -> OneShotAnswer:
     """What a function says, called in a child on a module that is its own: anything true is interesting. One that
     raises, ends its process or takes too long says no. shown: whether what it prints is wanted."""
     with TemporaryFile() as output:
@@ -106,7 +108,7 @@ def answer_of_function(function: Callable[[IRModule], object], module: IRModule,
             return said
 
 
-def _called(function: Callable[[IRModule], object], module: IRModule, output: IO[bytes] | None) -> Answer:
+def _called(function: Callable[[IRModule], object], module: IRModule, output: IO[bytes] | None) -> OneShotAnswer:
     """In the child."""
     where = os.open(os.devnull, os.O_WRONLY) if output is None else output.fileno()
     os.dup2(where, 1)

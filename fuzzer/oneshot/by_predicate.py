@@ -11,12 +11,13 @@ from tempfile import TemporaryDirectory
 from corpus.finding import stats_row
 from corpus.named_errors import naming
 from corpus.reduce import Candidate, reduce
-from fuzzer.oneshot.answer import Accepted, Answer, Refusal, answer_of_command, answer_of_function
+from fuzzer.oneshot.answer import Accepted, OneShotAnswer, Refusal, answer_of_command, answer_of_function
 from fuzzer.oneshot.load_function import NoFunction, loaded_function
 from fuzzer.oneshot.messages import Better, Kept, Predicate, Printed, Reduction, Request, Warned
-from fuzzer.oneshot.prepare import NotCarriedOut, Say
+from fuzzer.oneshot.prepare import NotCarriedOut
 from fuzzer.oneshot.reduce import clock_of, sizes_of, step_rows, stopped
 from fuzzer.oneshot.style import UserStyle, style_of
+from fuzzer.processes.lines import Say
 from generators.tvm_api import IRModule
 from oracles.forked import Ended, Pending, begun
 
@@ -37,10 +38,10 @@ class Asker:
 
     typed: str
     style: UserStyle
-    ask: Callable[[IRModule, str, float, bool], Answer]
+    ask: Callable[[IRModule, str, float, bool], OneShotAnswer]
     reads_text: bool
 
-    def answer(self, module: IRModule, limit_s: float, text: str | None = None, shown: bool = False) -> Answer:
+    def answer(self, module: IRModule, limit_s: float, text: str | None = None, shown: bool = False) -> OneShotAnswer:
         """text: of the file, None for the module in the style. shown: whether what it prints is wanted."""
         written = text if text is not None else self.style.text(module) if self.reads_text else ""
         return self.ask(module, written, limit_s, shown)
@@ -148,7 +149,7 @@ def _asker(predicate: Predicate, scratch: Path) -> Asker:
     style = style_of(predicate.text)
     if predicate.command:
 
-        def by_command(module: IRModule, text: str, limit_s: float, shown: bool) -> Answer:
+        def by_command(module: IRModule, text: str, limit_s: float, shown: bool) -> OneShotAnswer:
             with naming(scratch), TemporaryDirectory(prefix="call-", dir=scratch) as folder:
                 file = Path(folder) / "candidate.py"
                 file.write_text(text, encoding="utf-8")

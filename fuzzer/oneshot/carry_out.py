@@ -7,8 +7,9 @@ from typing_extensions import assert_never
 from fuzzer.oneshot.by_predicate import reduce_by_predicate
 from fuzzer.oneshot.check import check
 from fuzzer.oneshot.messages import Request
-from fuzzer.oneshot.prepare import Say, live_candidate, prepared, recorder_of
+from fuzzer.oneshot.prepare import live_candidate, prepared, recorder_of
 from fuzzer.oneshot.reduce import reduce_by_oracle
+from fuzzer.processes.lines import Say
 
 
 def carry_out(request: Request, say: Say) -> None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from typing_extensions import assert_never
 
-from fuzzer.oneshot.messages import Culprit, FaultLine, Note, Row
-from fuzzer.oneshot.prepare import KILLED, STAGE_S, NotCarriedOut, Say, Subject, own_fault
+from fuzzer.oneshot.messages import Culprit, FaultLine, Note, OracleRow
+from fuzzer.oneshot.prepare import KILLED, STAGE_S, NotCarriedOut, Subject, own_fault
 from fuzzer.oneshot.values import explain
-from fuzzer.processes.lines import in_child
+from fuzzer.processes.lines import Say, in_child
 from fuzzer.protocol import Failure, Found, OwnFault
 from fuzzer.results import CheckRow
 from fuzzer.trial.experiment import Experiment
@@ -45,7 +45,7 @@ takes long on a busy machine, and that is no hang."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CheckOutcome:
     """What the oracles said, and the failures among it, in order."""
 
     rows: tuple[CheckRow, ...]
@@ -61,7 +61,7 @@ def check(subject: Subject, say: Say) -> None:
         say(Note(f"floats are compared within {subject.request.own.tolerance}, in place of bounds of the reference"))
     outcome = outcome_of(subject)
     for row in outcome.rows:
-        say(Row(row))
+        say(OracleRow(row))
     culprit = outcome.failures[0].culprit if outcome.failures else None
     if culprit is not None:
         say(Culprit(culprit))
@@ -84,7 +84,7 @@ def _fault(subject: Subject) -> tuple[str, ...]:
     return () if isinstance(lines, Ended) else lines
 
 
-def outcome_of(subject: Subject, asked: frozenset[str] | None = None, rejections: bool = False) -> Outcome:
+def outcome_of(subject: Subject, asked: frozenset[str] | None = None, rejections: bool = False) -> CheckOutcome:
     """What the oracles (or those `asked`) say of the subject. rejections: a pass that refuses the module fails.
 
     Where the user named no passes, the module that was given is what must round-trip, not what they make of it:
@@ -109,17 +109,17 @@ class _Asking:
         return replace(self, deadline_s=PATIENCE * self.deadline_s)
 
 
-def _judged(subject: Subject, asking: _Asking, rows: list[CheckRow]) -> Outcome:
+def _judged(subject: Subject, asking: _Asking, rows: list[CheckRow]) -> CheckOutcome:
     """What the oracles say, after `rows`. Raises NotCarriedOut where the child's end says nothing of the subject."""
     recorder = subject.recorder
     recorder.write(0, Working("start"))
-    union = Row | Found | OwnFault
+    union = OracleRow | Found | OwnFault
     heard = in_child(lambda say: _judge(subject, asking, say), union, recorder, asking.deadline_s, per_activity=True)
     ended, where = heard.ended, described(heard.activity)
     told, failures = list(rows), list[Failure]()
     for message in heard.messages:
         match message:
-            case Row(row):
+            case OracleRow(row):
                 told.append(row)
             case Found(failure):
                 failures.append(failure)
@@ -128,7 +128,7 @@ def _judged(subject: Subject, asking: _Asking, rows: list[CheckRow]) -> Outcome:
             case _:
                 assert_never(message)
     if ended is None:
-        return Outcome(tuple(told), tuple(failures))
+        return CheckOutcome(tuple(told), tuple(failures))
     if ended.hung and isinstance(heard.activity, Building) and asking.deadline_s == STAGE_S:
         return _judged(subject, asking.with_patience, rows)
     end = judged_end(0, heard.activity, ended, deadline_s=asking.deadline_s)
@@ -145,7 +145,7 @@ def _judged(subject: Subject, asking: _Asking, rows: list[CheckRow]) -> Outcome:
         case Failure():
             lost = _with_step(subject, end)
             row = row_of(survives.ORACLE.name, _pass_named(subject, lost), Failed(lost.symptom, lost.message))
-            return Outcome((*told, row), (*failures, lost))
+            return CheckOutcome((*told, row), (*failures, lost))
         case _:
             assert_never(end)
 
@@ -164,7 +164,7 @@ def _judge(subject: Subject, asking: _Asking, say: Say) -> None:
         oracles=oracles,
         rejections=asking.rejections,
         announce=lambda activity: subject.recorder.write(0, activity),
-        on_verdict=lambda oracle, name, verdict: say(Row(row_of(oracle, name, verdict))),
+        on_verdict=lambda oracle, name, verdict: say(OracleRow(row_of(oracle, name, verdict))),
     )
     tiers = _tiers(start.setup, start.passes, subject.plan.target)
     experiment = Experiment(0, start.module, start.calls, start.setup, start.passes, tiers)
@@ -184,7 +184,7 @@ def _judge_as_given(subject: Subject, name: str, judge_given: Callable[[IRModule
     """What an oracle says of the module before any pass."""
     subject.recorder.write(0, Asking(name))
     verdict = judge_given(subject.start.module)
-    say(Row(row_of(name, None, verdict)))
+    say(OracleRow(row_of(name, None, verdict)))
     if isinstance(verdict, Failed):
         culprit = verdict.culprit
         assert culprit is not None, "no pass has run that could be it"

@@ -19,10 +19,10 @@ from fuzzer.processes.scratch import scratch_folder
 from fuzzer.processes.start import module_command, worker_environment
 from generators.case import ModuleText
 
-Kind: TypeAlias = Literal["onnx", "pt2", "python"]
-KINDS: dict[str, Kind] = {".onnx": "onnx", ".pt2": "pt2"}
+ModelKind: TypeAlias = Literal["onnx", "pt2", "python"]
+KINDS: dict[str, ModelKind] = {".onnx": "onnx", ".pt2": "pt2"}
 """By the ending of the file."""
-NEEDS: dict[Kind, str] = {"onnx": "onnx", "pt2": "torch"}
+NEEDS: dict[ModelKind, str] = {"onnx": "onnx", "pt2": "torch"}
 """The package that reads a kind, which is also the name of passfuzz's extra."""
 LIMIT_S = 600.0
 _KEPT = 1 << 16
@@ -30,7 +30,7 @@ NOT_INSTALLED, REFUSED = 40, 41
 """Exit statuses of the process: its package is not there; what it was given makes no module, as its last line says."""
 
 
-def imported_module(path: Path, kind: Kind, name: str = "", trust: bool = False) -> ModuleText:
+def imported_module(path: Path, kind: ModelKind, name: str = "", trust: bool = False) -> ModuleText:
     """The module of a model, or of what the script at `path` calls `name`: an IRModule, or a function that gives one.
 
     Raises UsageError for what makes no module or runs code without trust, EnvironmentFault for a missing package.

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from fuzzer.oneshot.front_end import NEEDS, NOT_INSTALLED, REFUSED, Kind
+from fuzzer.oneshot.front_end import NEEDS, NOT_INSTALLED, REFUSED, ModelKind
 from generators import tvm_api
 from generators.tvm_api import BaseFunc, IRModule
 
@@ -54,9 +54,9 @@ def _is_module(value: object) -> bool:
     return isinstance(value, (IRModule, BaseFunc))
 
 
-def made(kind: Kind, file: Path, name: str) -> IRModule | BaseFunc:
+def made(kind: ModelKind, file: Path, name: str) -> IRModule | BaseFunc:
     """The IRModule, or a function that stands for one. Raises NoModule, and what the front end or the script raises."""
-    makers: dict[Kind, Callable[[], object]] = {
+    makers: dict[ModelKind, Callable[[], object]] = {
         "onnx": lambda: of_onnx(file),
         "pt2": lambda: of_exported_program(file),
         "python": lambda: of_script(file, name),

@@ -26,7 +26,7 @@ SHOWN_MESSAGE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FailureToKeep:
     """The failure to keep, None where there is none; the others; and what was tried, in lines for a reader."""
 
     kept: Failure | None
@@ -34,7 +34,7 @@ class Found:
     tried: tuple[str, ...] = ()
 
 
-def found_in(subject: Subject) -> Found:
+def found_in(subject: Subject) -> FailureToKeep:
     """Judges the subject and chooses: builds are made only where nothing else fails. Raises NotCarriedOut for an oracle
     that has nothing to look at."""
     asked = asked_of(subject)
@@ -44,7 +44,7 @@ def found_in(subject: Subject) -> Found:
     return found if found.kept is not None or quick == asked else _found(subject, asked, crashed)
 
 
-def _found(subject: Subject, asked: frozenset[str], crashed: Sequence[Failure]) -> Found:
+def _found(subject: Subject, asked: frozenset[str], crashed: Sequence[Failure]) -> FailureToKeep:
     """crashed: what the passes alone end in. An oracle that fails ends a case, so that a later crash is not seen."""
     keep, recorded = subject.request.keep, subject.request.recorded
     outcome = outcome_of(_up_to(subject, crashed), asked, rejections=True)
@@ -54,7 +54,7 @@ def _found(subject: Subject, asked: frozenset[str], crashed: Sequence[Failure]) 
     kept = next(iter((*same, *chosen)), None)
     # A rejection is no failure: it is named only where nothing is kept, to say that it could be.
     others = tuple(one for one in failures if one is not kept and (kept is None or one.symptom != REJECTS))
-    return Found(kept, others, _tried(subject, asked, others, outcome.rows) if kept is None else ())
+    return FailureToKeep(kept, others, _tried(subject, asked, others, outcome.rows) if kept is None else ())
 
 
 def _up_to(subject: Subject, crashed: Sequence[Failure]) -> Subject:

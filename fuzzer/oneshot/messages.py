@@ -87,7 +87,7 @@ STOP = "stop"
 """The name of a file in the scratch folder."""
 
 
-class Row(Struct, frozen=True, tag="row"):
+class OracleRow(Struct, frozen=True, tag="row"):
     """What one oracle said."""
 
     row: CheckRow
@@ -201,7 +201,7 @@ class Reduction(Struct, frozen=True, tag="reduction"):
 
 Reply: TypeAlias = (
     Ready
-    | Row
+    | OracleRow
     | Culprit
     | FaultLine
     | Note

@@ -5,10 +5,8 @@ What may crash or hang runs in a forked child first; the process itself applies 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
 
 import msgspec
 import tvm
@@ -20,7 +18,7 @@ from fuzzer.oneshot.given import NotGiven, given_call
 from fuzzer.oneshot.messages import Request
 from fuzzer.pass_items import LOADED, call_of, is_call, name_of, options_in
 from fuzzer.processes.flight import Recorder
-from fuzzer.processes.lines import in_child
+from fuzzer.processes.lines import Say, in_child
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import LoadFault, Repertoire, repertoire_of
 from fuzzer.trial.subject.entries import with_entries
@@ -49,9 +47,6 @@ STAGE_S = 30.0
 """Seconds that one stage (a pass, an oracle, the reference) may take."""
 
 KILLED = "the process that judged was killed from outside, or there was no memory"
-
-Say: TypeAlias = Callable[[msgspec.Struct], None]
-"""Sends an answer."""
 
 
 class NotCarriedOut(Exception):

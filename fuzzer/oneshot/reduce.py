@@ -19,8 +19,9 @@ from corpus.signature import operators_in, signature_of
 from corpus.store import contents_of
 from fuzzer.oneshot.keep import found_in, line_of, lines_of, matches
 from fuzzer.oneshot.messages import STOP, Better, Kept, NothingFails, Reduction, Request
-from fuzzer.oneshot.prepare import NotCarriedOut, Say, Subject
+from fuzzer.oneshot.prepare import NotCarriedOut, Subject
 from fuzzer.processes.flight import Recorder
+from fuzzer.processes.lines import Say
 from fuzzer.protocol import Failure
 from fuzzer.results import StepRow
 from fuzzer.similar import similar

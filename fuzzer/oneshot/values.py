@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from fuzzer.oneshot.messages import VariableValue
-from fuzzer.oneshot.prepare import STAGE_S, Say, Subject, own_fault
-from fuzzer.processes.lines import in_child
+from fuzzer.oneshot.prepare import STAGE_S, Subject, own_fault
+from fuzzer.processes.lines import Say, in_child
 from fuzzer.results import ValueRow
 from generators.case import EntryCall, Shape
 from generators.dtypes import Scalar

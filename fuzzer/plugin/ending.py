@@ -72,14 +72,14 @@ _KEEPS = "--passfuzz-out DIR keeps a script that shows it"
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class SessionEnd:
     """lines: what the terminal shows. failing: whether there is a new cause of a tier that fails."""
 
     lines: list[str]
     failing: bool
 
 
-def end(ledger: Ledger, out: Path | None, scratch: Path, folder: str, known: Known | None = None) -> Ending:
+def end(ledger: Ledger, out: Path | None, scratch: Path, folder: str, known: Known | None = None) -> SessionEnd:
     """Reduces, confirms and writes what the ledger holds. folder: where pytest was called, for repros that call it.
     known: what is no new cause, None for nothing."""
     known = known or Known(tvm_version())
@@ -113,7 +113,7 @@ def end(ledger: Ledger, out: Path | None, scratch: Path, folder: str, known: Kno
         lines.append(f"  {unconfirmed} did not show again in a fresh process: no findings{kept}")
     if out is not None:
         lines.append(f"  results are in {out}")
-    return Ending(lines, any(cause.is_failure(FAIL_ON) for cause in causes_of(rows)))
+    return SessionEnd(lines, any(cause.is_failure(FAIL_ON) for cause in causes_of(rows)))
 
 
 def _more(finding: Finding) -> list[str]:

@@ -51,7 +51,7 @@ class _KeptFile(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptModule:
     """A file under OUT/modules: TVM's JSON of a module, the pass that was applied to it, and by which test."""
 
     file: Path
@@ -60,13 +60,13 @@ class Kept:
     module: str
 
     @staticmethod
-    def read(file: Path) -> Kept:
+    def read(file: Path) -> KeptModule:
         """Raises CorruptCase for what is no such file."""
         try:
             said = msgspec.json.decode(read_regular(file, MOST_TEXT), type=_KeptFile)
         except UNREADABLE as error:
             raise CorruptCase(file, why(error)) from error
-        return Kept(file, one_line(said.name), one_line(said.test), said.module)
+        return KeptModule(file, one_line(said.name), one_line(said.test), said.module)
 
     @property
     def folder(self) -> str:
@@ -106,7 +106,7 @@ def _maker(
     def make(say: Callable[[msgspec.Struct], None]) -> None:
         limit_memory(MEMORY_BYTES)
         try:
-            kept = Kept.read(file)
+            kept = KeptModule.read(file)
         except CorruptCase as error:
             say(NoSeed(f"{file.name} cannot be read: {error.reason}"))
             return
@@ -153,7 +153,7 @@ def _passes(name: str) -> tuple[PassCall, ...]:
     return (PassCall(rows[0].name, rows[0].sources[0]),) if rows else ()
 
 
-def _write(folder: Path, kept: Kept, case: Case) -> None:
+def _write(folder: Path, kept: KeptModule, case: Case) -> None:
     stored = StoredCase(
         case=case,
         title=f"seed: what {kept.test or 'a test'} gives to {kept.name}",

@@ -75,7 +75,7 @@ class _Session:
         from fuzzer.known_causes import read_known_causes
         from fuzzer.plugin.ending import end
         from fuzzer.plugin.out_folder import clear
-        from fuzzer.plugin.watch import Ledger, Watch
+        from fuzzer.plugin.watch import Ledger, SuiteWatch
         from fuzzer.processes.scratch import scratch_folder
         from fuzzer.settings import known_file
         from fuzzer.versions import tvm_version
@@ -96,13 +96,13 @@ class _Session:
                 clear(self._out)
             except UsageError as error:
                 raise pytest.UsageError(str(error)) from error
-        self._watch: Watch | None = None
+        self._watch: SuiteWatch | None = None
         self._ledger = Ledger()
         self._end = end
         self._lines: list[str] = []
         if not self._gathers():
             names = frozenset(config.getini("passfuzz_same_meaning"))
-            self._watch = Watch(
+            self._watch = SuiteWatch(
                 self._scratch,
                 config.getoption("--passfuzz-deadline"),
                 names,

@@ -26,10 +26,10 @@ from fuzzer.plugin.budget import TestBudget, limit_cpu
 from fuzzer.plugin.modules import keep_module, module_file
 from fuzzer.plugin.spy import Missed, Spy
 from fuzzer.processes.flight import Recorder
-from fuzzer.processes.lines import Heard, in_child
+from fuzzer.processes.lines import Heard, Say, in_child
 from fuzzer.protocol import Failure, OwnFault, Tallied
 from fuzzer.trial.application import Application
-from fuzzer.trial.foreign import ForeignFound, ForeignTrial, Pair, Say, Terms, Unpromised
+from fuzzer.trial.foreign import ForeignFound, ForeignTrial, Pair, Terms, Unpromised
 from fuzzer.trial.gaps import Gap
 from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
 from generators.case import Case
@@ -42,7 +42,7 @@ from reports.tally import Tally, bump
 
 _TEST_LIMIT = "the time for judging one test was up"
 _SESSION_LIMIT = "the time for judging this session was up"
-Said: TypeAlias = Tallied | Pair | Unpromised | OwnFault | ForeignFound
+JudgeSaid: TypeAlias = Tallied | Pair | Unpromised | OwnFault | ForeignFound
 """By the child that judges a pass call."""
 
 
@@ -115,7 +115,7 @@ class Ledger:
             self.see(replace(sighting))
 
 
-class Watch:
+class SuiteWatch:
     """Judges the pass calls of this process from `start` to `stop`. deadline_s: of each stage of a child.
 
     where: the test that is running, for the reports. out: where modules are kept, None where nothing is. session_s:
@@ -202,9 +202,9 @@ class Watch:
             limit_cpu(cpu_s)
             _run(ForeignTrial(application, terms, lambda activity: self._recorder.write(0, activity), say), say)
 
-        self._record(in_child(judge, Said, self._recorder, self._deadline_s, per_activity=True, guarded=True))
+        self._record(in_child(judge, JudgeSaid, self._recorder, self._deadline_s, per_activity=True, guarded=True))
 
-    def _record(self, heard: Heard[Said]) -> None:
+    def _record(self, heard: Heard[JudgeSaid]) -> None:
         ledger = self.ledger
         spoke, told = False, False
         for message in heard.messages:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -77,8 +77,12 @@ class Heard(Generic[M]):
     activity: Activity
 
 
+Say: TypeAlias = Callable[[msgspec.Struct], None]
+"""Sends an answer."""
+
+
 def in_child(
-    work: Callable[[Callable[[msgspec.Struct], None]], None],
+    work: Callable[[Say], None],
     union: Any,
     recorder: Recorder,
     deadline_s: float,

@@ -16,7 +16,7 @@ from corpus.portable.wording import in_words_of_today
 from corpus.registry import Registry
 from corpus.signature import normalise
 from corpus.store import ScriptOutcome, StoredCase
-from fuzzer.replaying.ending import Broken, Ending, Fails, Gone, Unportable
+from fuzzer.replaying.ending import BrokenScript, Ending, Fails, Gone, Unportable
 from oracles.evidence import AnotherForm, Died, Hung, LeftForVm, NotReadBack, OutOfMemory, ReferenceTrap
 from oracles.verdict import CRASH, HANG, WRONG_RESULT, Failed
 from reports.matrix import ReplayWord
@@ -72,7 +72,7 @@ def outcome_of(case: StoredCase, ending: Ending, expected: Expected, registry: R
             return "fails as known" if is_recorded(case, ending, registry) else "changed"
         case Unportable():
             return "unportable"
-        case Broken():
+        case BrokenScript():
             return "error"
         case _:
             assert_never(ending)

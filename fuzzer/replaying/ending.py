@@ -26,7 +26,7 @@ OUT_OF_TIME = (signal.SIGALRM, signal.SIGPROF)
 """How a script ends itself: its seconds of the clock are up, or those of the CPU."""
 LONGEST = 300
 
-Kind: TypeAlias = Literal["check", "exception", "signal", "exit", "hang"]
+FailureKind: TypeAlias = Literal["check", "exception", "signal", "exit", "hang"]
 """How a failure shows: the script's own check, an exception of TVM, a signal, an exit of TVM's own, no end."""
 
 
@@ -55,7 +55,7 @@ class Fails:
     dtypes, shapes or the number of results. out_of_time: it was ended, and has no limit of its own that it could have
     told of."""
 
-    kind: Kind
+    kind: FailureKind
     message: str
     error: str = ""
     trace: str = ""
@@ -71,13 +71,13 @@ class Unportable:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenScript:
     """The script did not come far enough to judge, and no repro ends so."""
 
     message: str
 
 
-Ending: TypeAlias = Gone | Fails | Unportable | Broken
+Ending: TypeAlias = Gone | Fails | Unportable | BrokenScript
 
 
 def ending_of(end: ScriptEnd) -> Ending:
@@ -90,7 +90,7 @@ def ending_of(end: ScriptEnd) -> Ending:
     if end.status > KILLED:
         return _killed(end, end.status - KILLED)
     if end.status not in (FAILS, CANNOT_RUN) or (not said and end.stderr.strip()):
-        return Broken(last_line(end.stderr) or f"the script ends with {end.status}, and says nothing")
+        return BrokenScript(last_line(end.stderr) or f"the script ends with {end.status}, and says nothing")
     if (of_child := child_end(said)) is not None:
         return Fails(_kind_of(of_child), said, trace=end.stderr)
     thrown = Thrown.of(end)
@@ -99,7 +99,7 @@ def ending_of(end: ScriptEnd) -> Ending:
     return _of_exception(end, thrown, said)
 
 
-def _kind_of(end: ChildEnd) -> Kind:
+def _kind_of(end: ChildEnd) -> FailureKind:
     match end:
         case ChildKilled(number):
             return "hang" if number in OUT_OF_TIME else "signal"
@@ -113,7 +113,7 @@ def _killed(end: ScriptEnd, number: int) -> Ending:
     """A signal has ended the script itself, not a child of it. SIGKILL is the system's, for want of memory."""
     name = signal.Signals(number).name if number in signal.valid_signals() else f"signal {number}"
     if number == signal.SIGKILL:
-        return Broken(f"killed by {name}")
+        return BrokenScript(f"killed by {name}")
     if number in OUT_OF_TIME:
         return Fails("hang", f"killed by {name}")
     parts = parts_of(end.text)

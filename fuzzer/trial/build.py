@@ -122,14 +122,14 @@ def not_to_be_built(last: Position, steps: Sequence[Step], applied: Sequence[str
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class BuildAttempt:
     """A build of a module and what it gave. lowered_by: the passes that it had applied when one of them raised."""
 
     verdict: Verdict
     lowered_by: tuple[str, ...] = ()
 
 
-_Built: TypeAlias = "None | Wrong | Unsure | Raised"
+_BuildResult: TypeAlias = "None | Wrong | Unsure | Raised"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class BuildTrial:
         applied = [call.name for call in (*self.experiment.setup, *self.experiment.passes)]
         return not_to_be_built(last, self.steps, applied, threads=self._threads)
 
-    def attempt(self, position: Position, lost: str | None = None) -> Attempt:
+    def attempt(self, position: Position, lost: str | None = None) -> BuildAttempt:
         """Whether the module at a position builds, runs and gives the reference's numbers.
 
         lost: why its numbers cannot be compared, None where they can.
@@ -167,15 +167,15 @@ class BuildTrial:
         opt_level = 0 if self.experiment.index % 10 < _UNOPTIMISED_OF_TEN else 2
         built = builder.build(position.module, position.phase, self.bench, opt_level, announce)
         if isinstance(built, llvm.NotBuilt):
-            return self._raised(built) if built.culprit != llvm.CODEGEN else Attempt(_not_compiled(built))
+            return self._raised(built) if built.culprit != llvm.CODEGEN else BuildAttempt(_not_compiled(built))
         if isinstance(built, (Failed, Skipped)):
-            return Attempt(built)
+            return BuildAttempt(built)
         announce(Building(BUILD, llvm.CODEGEN))
         numbers = llvm.as_built(self.bench.meaning.numbers)
         outcome = self.bench.guarded(lambda: builder.judge(built, numbers, position.calling))
-        return Attempt(self._said(outcome, lost))
+        return BuildAttempt(self._said(outcome, lost))
 
-    def _said(self, outcome: _Built, lost: str | None) -> Verdict:
+    def _said(self, outcome: _BuildResult, lost: str | None) -> Verdict:
         match outcome:
             case None:
                 return PASSED
@@ -192,14 +192,14 @@ class BuildTrial:
             case _:
                 assert_never(outcome)
 
-    def _raised(self, built: llvm.NotBuilt) -> Attempt:
+    def _raised(self, built: llvm.NotBuilt) -> BuildAttempt:
         """What the survives oracle says of a pass that raised on the way to the code generator."""
         call = default_call(built.culprit)
         before = Position.at(built.before, built.phase)
         step = taken(len(self.steps), before, call, self.options.rows[call.name], built.error)
         verdict = survives.judge(step, self.bench)
         named = replace(verdict, culprit=built.culprit) if isinstance(verdict, Failed) else verdict
-        return Attempt(named, built.lowered_by)
+        return BuildAttempt(named, built.lowered_by)
 
     def blamed(self, verdict: Failed, last: Position) -> Verdict:
         """The failed build of the last module with its culprit."""

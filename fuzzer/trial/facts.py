@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import tvm
 from tvm import relax
 
-from corpus.cause import Cause, Facts, Rewrite, cause_of
+from corpus.cause import Cause, FailureFacts, Rewrite, cause_of
 from corpus.reduce import Candidate
 from corpus.throw_site import sites
 from fuzzer.protocol import Plan
@@ -62,7 +62,7 @@ _MEETS_DEFINITIONS = "tirx::VarUseDefAnalyzer::HandleDef"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundCause:
     """The cause of a failure. logged: what TVM logs of it, a line; "" as a rule. own_fault: what raised in our own code
     while the cause was looked for, a line: the cause is a guess then; "" as a rule."""
 
@@ -71,7 +71,9 @@ class Found:
     own_fault: str = ""
 
 
-def cause_in(oracle: str, failed: Failed, culprit: str, case: Candidate, plan: Plan, repertoire: Repertoire) -> Found:
+def cause_in(
+    oracle: str, failed: Failed, culprit: str, case: Candidate, plan: Plan, repertoire: Repertoire
+) -> FoundCause:
     """The cause of the failure that a reduced case has. `culprit`: the pass that is blamed, as findings name it.
 
     Where not even what the module holds can be said, which is a fault of ours, the verdict alone has to do."""
@@ -82,10 +84,10 @@ def cause_in(oracle: str, failed: Failed, culprit: str, case: Candidate, plan: P
         facts = faults.unless_at_fault(_LOOKING, lambda: _found(looked.of_module), None)
     cause = cause_of(oracle, failed, culprit, facts)
     certain = cause.certain and not faults.lines
-    return Found(replace(cause, certain=certain), "" if facts is None else facts.logged, str(faults))
+    return FoundCause(replace(cause, certain=certain), "" if facts is None else facts.logged, str(faults))
 
 
-def _found(look: Callable[[], Facts]) -> Facts | None:
+def _found(look: Callable[[], FailureFacts]) -> FailureFacts | None:
     """What a child finds; None where it does not come to its end. Raises ChildRaised."""
     facts = forked(look, LIMIT_S)
     return None if isinstance(facts, Ended) else facts
@@ -107,12 +109,12 @@ class _Look:
     plan: Plan
     repertoire: Repertoire
 
-    def facts(self) -> Facts:
+    def facts(self) -> FailureFacts:
         """All that is asked for, by the kind of the failure."""
         passed = sites(self.failed.detail)
         if self.oracle == executable.ORACLE.name or (passed and passed[-1].file == _VM_CODEGEN):
             left, logged = left_for_vm(self.case.module, (taken.step for taken in self._steps(self._bench())))
-            return Facts(left=left, left_by=LEGALIZE, logged=logged)
+            return FailureFacts(left=left, left_by=LEGALIZE, logged=logged)
         lowered = self.culprit == CODEGEN or self._searches()
         if passed and lowered and (facts := self._broken_before()) is not None:
             return facts
@@ -139,11 +141,11 @@ class _Look:
         rule = rule_in(found, self._bench(), self._goes_wrong)
         return self._of_step(found) if rule is None else replace(self._of_step(rule.taken), rule=rule.name)
 
-    def of_module(self, running: str = "", called: str = "") -> Facts:
+    def of_module(self, running: str = "", called: str = "") -> FailureFacts:
         """What can be said where nothing is known of what the culprit did."""
         module = self.case.module
         row = self.repertoire.rows.get(running or self.culprit)
-        return Facts(
+        return FailureFacts(
             running=running,
             called=called,
             operators=operators_in(module),
@@ -222,7 +224,7 @@ class _Look:
     def _is_wrong(self) -> bool:
         return self.failed.symptom == WRONG_RESULT or isinstance(self.failed.evidence, ReferenceTrap | InKernel)
 
-    def _of_step(self, taken: Taken) -> Facts:
+    def _of_step(self, taken: Taken) -> FailureFacts:
         step = taken.step
         before, after, named = step.before, step.after, _has_code_for_each(step)
         change, wrong = None, self._is_wrong
@@ -237,7 +239,7 @@ class _Look:
             again = self._bench().apply(step.call, after)
             change = None if isinstance(again, Raised) else _rewrite(after, again, named)
         what = broken(before, after, named, self.oracle)
-        return Facts(
+        return FailureFacts(
             broken="" if what is None else what.kind,
             broken_by="" if what is None else what.by or self._inner(step, what, named),
             retyped=retyped(taken.types, types_of(after), named),
@@ -266,7 +268,7 @@ class _Look:
 
     # --- builds ---------------------------------------------------------------------------------------------
 
-    def _of_codegen(self) -> Facts:
+    def _of_codegen(self) -> FailureFacts:
         """Of a wrong build in which every pass is right: the pass that gives a value another type, if the result is of
         another shape or dtype; else what the PrimFuncs store."""
         legal = self.case.module
@@ -277,12 +279,12 @@ class _Look:
             if isinstance(self.failed.evidence, AnotherForm):
                 named = _has_code_for_each(step)
                 if what := retyped(taken.types, types_of(step.after), named):
-                    return Facts(retyped=what, retyped_by=LOWERING if named else step.call.name)
+                    return FailureFacts(retyped=what, retyped_by=LOWERING if named else step.call.name)
             if step.call.name == LEGALIZE:
                 legal = step.after
-        return Facts(stored=stored_kinds(legal))
+        return FailureFacts(stored=stored_kinds(legal))
 
-    def _broken_before(self) -> Facts | None:
+    def _broken_before(self) -> FailureFacts | None:
         """Of code generation that raises: the pass after which PrimFuncs are ill-formed, and how; None for none."""
         bench, used_early = self._bench(), sites(self.failed.detail)[-1].function == _MEETS_DEFINITIONS
         for taken in self._steps(bench):
@@ -290,9 +292,9 @@ class _Look:
             if step.after is None:
                 return None
             if used_early and isinstance(refused := well_formed.judge(step, bench), Failed):
-                return Facts(earlier=refused, running=step.call.name)
+                return FailureFacts(earlier=refused, running=step.call.name)
             if (what := broken(step.before, step.after, first=IN_TIR)) is not None and what.kind == DEFINED_TWICE:
-                return Facts(broken=what.kind, broken_by=what.by or step.call.name)
+                return FailureFacts(broken=what.kind, broken_by=what.by or step.call.name)
         return None
 
     def _dies_when_run(self) -> bool:
@@ -301,13 +303,13 @@ class _Look:
         of_pass = isinstance(ORACLES.get(self.oracle), StepOracle)
         return not of_pass and (ends or isinstance(self.failed.evidence, Died))
 
-    def _wrong_before(self) -> Facts | None:
+    def _wrong_before(self) -> FailureFacts | None:
         """Of such code: the first pass after which the reference finds a wrong result, and what it finds; where it
         finds none, the first that breaks the structure of the module. None where there is neither."""
         bench = self._bench()
         return self._wrong_in(self._steps(bench), bench)
 
-    def _wrong_kernel(self, taken: Taken) -> Facts | None:
+    def _wrong_kernel(self, taken: Taken) -> FailureFacts | None:
         """Of a pass that computes values with the code of a build: the first pass of that build after which the
         reference finds a wrong result, without this one. None where it finds none."""
         if not self._is_wrong:
@@ -318,7 +320,7 @@ class _Look:
         of_kernels = facts is not None and facts.earlier is not None and facts.running in TIR_PIPELINE
         return facts if of_kernels else None
 
-    def _wrong_on_the_way(self) -> Facts | None:
+    def _wrong_on_the_way(self) -> FailureFacts | None:
         """The same of wrong code, if that is the pass to blame, or none was: the reference may follow the case from its
         start and not from where a build begins."""
         of_pass = isinstance(ORACLES.get(self.oracle), StepOracle)
@@ -326,7 +328,7 @@ class _Look:
         right = facts is not None and facts.earlier is not None and self.culprit in (CODEGEN, facts.running)
         return facts if right else None
 
-    def _wrong_in(self, steps: Iterator[Taken], bench: Workbench) -> Facts | None:
+    def _wrong_in(self, steps: Iterator[Taken], bench: Workbench) -> FailureFacts | None:
         unsure, breaks = False, None
         numbers, follows = bench.meaning.numbers, declares_what_it_does(self.case.module)
         for taken in steps:

@@ -12,12 +12,13 @@ import pickle
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import msgspec
 import tvm
 
 from corpus.module_text import text_of
+from fuzzer.processes.lines import Say
 from fuzzer.protocol import Failure, Tallied
 from fuzzer.trial.application import Application
 from fuzzer.trial.ask import ask_in_order
@@ -61,7 +62,6 @@ from reports.tally import Tally
 
 R = TypeVar("R")
 MEMORY_BYTES = 4 << 30
-Say: TypeAlias = Callable[[msgspec.Struct], None]
 
 
 class ForeignFound(msgspec.Struct, frozen=True, tag="foreign found"):

@@ -163,11 +163,11 @@ def _default_pipeline(module: IRModule, target: Target) -> None:
         relax.get_default_pipeline(target)(module)
 
 
-Call: TypeAlias = Callable[[IRModule, Target], object]
+Compiles: TypeAlias = Callable[[IRModule, Target], object]
 """What compiles a module for a target, or is the first half of that."""
 
 
-def _dies_alike(failure: Failure, module: IRModule, plan: Plan, call: Call) -> bool:
+def _dies_alike(failure: Failure, module: IRModule, plan: Plan, call: Compiles) -> bool:
     """Whether the call on the module, in a child, dies as the failure says."""
     heard = _heard(failure, module, plan, call)
     if heard.ended is None:
@@ -178,13 +178,13 @@ def _dies_alike(failure: Failure, module: IRModule, plan: Plan, call: Call) -> b
     return (end.culprit, end.evidence) == (failure.culprit, failure.evidence)
 
 
-def _changes_given(failure: Failure, module: IRModule, plan: Plan, call: Call) -> bool:
+def _changes_given(failure: Failure, module: IRModule, plan: Plan, call: Compiles) -> bool:
     """Whether the culprit is what first changes the module that the call is given, in a child."""
     changed = [said.after for said in _heard(failure, module, plan, call).messages if isinstance(said, Changed)]
     return changed[:1] == [_runs_as(failure.culprit)]
 
 
-def _heard(failure: Failure, module: IRModule, plan: Plan, call: Call) -> Heard[Threw | Changed]:
+def _heard(failure: Failure, module: IRModule, plan: Plan, call: Compiles) -> Heard[Threw | Changed]:
     """What is heard of a child in which the call is made for the module."""
     recorder = Recorder.create(Path(plan.scratch) / f"official-{os.getpid()}")
     recorder.write(failure.index, Building(BUILD, CODEGEN))

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import tvm
 
-from corpus.finding import Aftermath, Expectation, Finding, Tolerance, flatten_outputs
+from corpus.finding import Aftermath, Expectation, Finding, OutputTolerance, flatten_outputs
 from corpus.reduce import Candidate, Smallest, as_case, reduce
 from corpus.reduce.candidate import StepStats
 from corpus.schedule import culprit_named
@@ -327,7 +327,7 @@ def expectations_of(candidate: Candidate, plan: Plan, repertoire: Repertoire) ->
 
 def _expectation(call: int, result: Runtime) -> Expectation | None:
     outputs: list[Array] = []
-    tolerances: list[Tolerance] = []
+    tolerances: list[OutputTolerance] = []
     for leaf in flattened(result):
         output = _declared_leaf(leaf)
         if output is None:
@@ -345,7 +345,7 @@ def _declared_leaf(leaf: Runtime) -> Array | None:
     return None if array.dtype == object else array
 
 
-def _tolerance(leaf: Runtime) -> Tolerance:
+def _tolerance(leaf: Runtime) -> OutputTolerance:
     """The bound per element; half a unit in the last place more where the exact value is not representable."""
     if not isinstance(leaf, Tensor):
         return 0.0

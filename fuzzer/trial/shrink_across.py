@@ -22,7 +22,7 @@ from oracles.forked import Ended, forked
 A = TypeVar("A", Ready, CandidateDigests)
 READY_S = 60.0
 """Seconds until another process has imported TVM."""
-Runs: TypeAlias = tuple[tuple[str, ...], ...]
+CopyDigests: TypeAlias = tuple[tuple[str, ...], ...]
 """The digests of every copy of a candidate in one process; () where that ends its child."""
 PROCESSES = 5
 """What follows addresses comes out in one of a few ways: by chance, most processes may agree."""
@@ -70,7 +70,7 @@ class RejudgeAcross:
         _awaited(pool, Ready, READY_S)
         return pool
 
-    def _differ(self, candidate: Candidate, here: Runs, there: Runs) -> bool:
+    def _differ(self, candidate: Candidate, here: CopyDigests, there: CopyDigests) -> bool:
         found = [(first_difference(here[0], run), run) for run in (*here[1:], *there)]
         place, other = min(((place, run) for place, run in found if place is not None), default=(0, ()))
         if place < 2:
@@ -81,10 +81,10 @@ class RejudgeAcross:
         self.last = failure_of(self._failure.index, name, self._failure.tier, step, here[0][place], other[place:])
         return True
 
-    def _here(self, text: str) -> Runs:
+    def _here(self, text: str) -> CopyDigests:
         """() for a candidate that is ill-formed, or that ends its process."""
 
-        def runs() -> Runs:
+        def runs() -> CopyDigests:
             if complaint(tvm_api.module_from_json(text)):
                 return ()
             return digests_in(self._plan, self._repertoire, str(self._file))
@@ -92,7 +92,7 @@ class RejudgeAcross:
         said = forked(runs, self._plan.deadline_s)
         return () if isinstance(said, Ended) else said
 
-    def _there(self, process: Pool) -> Runs:
+    def _there(self, process: Pool) -> CopyDigests:
         if not any(slot.ready for slot in process.slots):
             return ()
         process.command(process.slots[0], TakeDigests(file=str(self._file)), 0.0)

@@ -37,7 +37,7 @@ KEPT = 6
 
 
 @dataclass(frozen=True, slots=True)
-class _Trial:
+class _AppliedDraw:
     """A draw that was applied. target: the one that it was for. fired: passes under test that changed the module."""
 
     target: str
@@ -67,9 +67,9 @@ def _wanted(plan: Plan, repertoire: Repertoire) -> bool:
     return 0 < len(names) <= FEW and plan.corpus is None and len(known) < len(names)
 
 
-def _tried(plan: Plan, repertoire: Repertoire) -> list[_Trial]:
+def _tried(plan: Plan, repertoire: Repertoire) -> list[_AppliedDraw]:
     """The trials up to one that hangs, without those whose draw ended its child."""
-    found: list[_Trial] = []
+    found: list[_AppliedDraw] = []
     begun = 0
     current = mmap.mmap(-1, mmap.PAGESIZE)
     while begun < TRIALS:
@@ -83,14 +83,16 @@ def _tried(plan: Plan, repertoire: Repertoire) -> list[_Trial]:
         ended, data = written_by(work, plan.deadline_s, lambda: current[0])
         lines = data.split(b"\n")[:-1]  # what ends without one was cut off
         begun += len(lines) + (ended is not None)
-        answers = [msgspec.convert(json.loads(line), _Trial | None) for line in lines]  # msgspec's JSON has no NaN
+        answers = [
+            msgspec.convert(json.loads(line), _AppliedDraw | None) for line in lines
+        ]  # msgspec's JSON has no NaN
         found += filter(None, answers)
         if ended is not None and ended.hung:
             break
     return found
 
 
-def _trial(plan: Plan, repertoire: Repertoire, number: int) -> _Trial | None:
+def _trial(plan: Plan, repertoire: Repertoire, number: int) -> _AppliedDraw | None:
     """A trial; None where nothing is drawn. Numbered from -1 downwards, so
     that no case of a campaign has its seed."""
     index = -1 - number
@@ -103,4 +105,4 @@ def _trial(plan: Plan, repertoire: Repertoire, number: int) -> _Trial | None:
     under_test = set(repertoire.under_test or ())
     steps = unjudged_steps(experiment, repertoire, there.target)
     fired = {step.call.name for step in steps if step.changed} & under_test
-    return _Trial(there.target, tuple(sorted(fired)), tuple(source.given) if fired else ())
+    return _AppliedDraw(there.target, tuple(sorted(fired)), tuple(source.given) if fired else ())

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import tvm_ffi
 
 Change: TypeAlias = Callable[[Any], Any]
-Entry: TypeAlias = tuple[Any, Change]
+ClassChange: TypeAlias = tuple[Any, Change]
 """A class, or several, and what is done with their objects."""
 
 _LEAVES = frozenset({"ir.Op", "ir.GlobalVar", "ir.Span", "ir.SourceName", "ir.PrimType", "ir.PointerType"})
@@ -20,7 +20,7 @@ _NO_NODES = ("int", "str", "bool", "float", "dtype", "Tensor", "Device", "ir.Spa
 """Types of fields in which no node of the IR can stand."""
 
 
-def structural_map(root: Any, callbacks: Entry | Sequence[Entry], order: str = "post") -> Any:
+def structural_map(root: Any, callbacks: ClassChange | Sequence[ClassChange], order: str = "post") -> Any:
     """Replaces nodes, as `tvm_ffi.structural_map` does: the first entry whose class fits is called at every occurrence,
     before (`order="pre"`) or after its fields are mapped. A variable whose type changes is replaced by one new variable
     wherever it occurs."""
@@ -28,7 +28,7 @@ def structural_map(root: Any, callbacks: Entry | Sequence[Entry], order: str = "
     return _Mapping(entries, order == "pre").of(root)
 
 
-def structural_walk(root: Any, callbacks: Entry | Sequence[Entry], order: str = "post") -> None:
+def structural_walk(root: Any, callbacks: ClassChange | Sequence[ClassChange], order: str = "post") -> None:
     """Calls the first entry whose class fits at every occurrence, before or after what its fields hold."""
     entries = [callbacks] if isinstance(callbacks, tuple) else list(callbacks)
     _Mapping([(kinds, _unchanged(call)) for kinds, call in entries], order == "pre").of(root)
@@ -43,7 +43,7 @@ class _Mapping:
     """One walk. `variables` are those whose type was read, and what is in their place, by address; `kept` holds these
     addresses in use."""
 
-    def __init__(self, entries: list[Entry], first: bool) -> None:
+    def __init__(self, entries: list[ClassChange], first: bool) -> None:
         self.entries, self.first = entries, first
         self.changes: dict[type, Change | None] = {}
         self.variables: dict[int, Any] = {}

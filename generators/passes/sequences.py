@@ -59,7 +59,7 @@ class DrawnSequence:
 
 
 @dataclass(slots=True)
-class _Walk:
+class _RandomWalk:
     """The state of a random walk: the steps so far, whether TVM documents nothing against their order, the phase, and
     what may still come."""
 
@@ -150,12 +150,12 @@ class _Ground:
         *,
         bare: bool = False,
         without: tuple[str, ...] = (),
-    ) -> _Walk:
+    ) -> _RandomWalk:
         """A walk that starts in a phase, after the passes that lead there (`bare`: without those that only tidy;
         `without`: nor these)."""
         calls = (THREADED_SETUP if self.target.threads else SETUP)[phase]
         names = [call.name for call in calls if call.name not in without and not (bare and _tidies(call.name))]
-        return _Walk(
+        return _RandomWalk(
             self.table, pool or self.pool, phase, [PlannedPass(name, "B", setup=True) for name in names], tier=tier
         )
 
@@ -185,7 +185,7 @@ def _first_row(source: Source, pool: tuple[PassRow, ...], target: TargetRow) -> 
     return pick_by_need(source, pool, target)
 
 
-def _draw_single(source: Source, ground: _Ground, length: int) -> _Walk:
+def _draw_single(source: Source, ground: _Ground, length: int) -> _RandomWalk:
     row = _first_row(source, ground.pool, ground.target)
     firing = row.fires.phases and source.flip(KNOBS.sequences.firing_phase)
     phase = source.pick(sorted(row.fires.phases if firing else row.place.phases))
@@ -196,7 +196,7 @@ def _draw_single(source: Source, ground: _Ground, length: int) -> _Walk:
     return walk
 
 
-def _draw_walk(source: Source, ground: _Ground, length: int) -> _Walk:
+def _draw_walk(source: Source, ground: _Ground, length: int) -> _RandomWalk:
     walk = _draw_single(source, ground, length)
     for _ in range(source.integer(1, max(1, length - 1))):
         options = walk.options(staying=False) if walk.open else []
@@ -206,7 +206,7 @@ def _draw_walk(source: Source, ground: _Ground, length: int) -> _Walk:
     return walk
 
 
-def _draw_high_walk(source: Source, ground: _Ground, length: int) -> _Walk:
+def _draw_high_walk(source: Source, ground: _Ground, length: int) -> _RandomWalk:
     """High-level passes only, so that a whole pipeline can follow; empty where the pool has none."""
     walk = ground.walk(Phase.HIGH)
     for _ in range(source.integer(1, max(1, length - 1))):
@@ -217,7 +217,7 @@ def _draw_high_walk(source: Source, ground: _Ground, length: int) -> _Walk:
     return walk
 
 
-def _draw_unusual(source: Source, ground: _Ground, length: int) -> _Walk:
+def _draw_unusual(source: Source, ground: _Ground, length: int) -> _RandomWalk:
     """Relax rows of the pool in any order that TVM's documentation leaves open, after the setup of a phase of Relax.
 
     Tier C from the first pass on that stands outside of its phases. TIR passes are left out: they take no form of the
@@ -239,7 +239,7 @@ def _draw_unusual(source: Source, ground: _Ground, length: int) -> _Walk:
     return walk
 
 
-_WALKS: dict[Kind, Callable[[Source, _Ground, int], _Walk]] = {
+_WALKS: dict[Kind, Callable[[Source, _Ground, int], _RandomWalk]] = {
     "single": _draw_single,
     "walk": _draw_walk,
     "walk_then_pipeline": _draw_high_walk,

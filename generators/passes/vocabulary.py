@@ -109,12 +109,12 @@ def words_of(make: Callable[..., object]) -> set[str]:
     """What a function names, or those of its file that it uses: in strings ("relax.add", "add"), as attributes
     (`relax.op.add`), and nodes of Relax. Nothing where there is no file with its source."""
     bound = make.func if isinstance(make, partial) else make
-    names = _Names(getattr(bound, "__module__", ""))
+    names = _Words(getattr(bound, "__module__", ""))
     names.read(make)
     return names.found
 
 
-class _Names:
+class _Words:
     """The words of the literals, the operators and the nodes of Relax in the code of one module that something uses."""
 
     def __init__(self, module: str) -> None:

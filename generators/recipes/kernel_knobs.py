@@ -25,7 +25,7 @@ class LayoutKnobs:
 
 
 @dataclass(frozen=True, slots=True)
-class KernelKnobs:
+class KernelRecipeKnobs:
     """Rows of kernels, views and scalar arguments."""
 
     interrupted: float = 0.2

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from generators.recipes.kernel_knobs import KernelKnobs, LayoutKnobs, LossKnobs, LoweredKnobs, SchedulableKnobs
+from generators.recipes.kernel_knobs import KernelRecipeKnobs, LayoutKnobs, LossKnobs, LoweredKnobs, SchedulableKnobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class BindingKnobs:
 
 
 @dataclass(frozen=True, slots=True)
-class ElementwiseKnobs:
+class ElementwiseRecipeKnobs:
     """Elementwise operators, reductions and reshapes."""
 
     unary_after: float = 0.6
@@ -216,7 +216,7 @@ class MatmulKnobs:
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionKnobs:
+class FunctionRecipeKnobs:
     """Several functions."""
 
     field_taken: float = 0.7
@@ -311,13 +311,13 @@ class RecipeKnobs:
 
     shared: ShapeUseKnobs = ShapeUseKnobs()
     bindings: BindingKnobs = BindingKnobs()
-    elementwise: ElementwiseKnobs = ElementwiseKnobs()
+    elementwise: ElementwiseRecipeKnobs = ElementwiseRecipeKnobs()
     convolution: ConvolutionKnobs = ConvolutionKnobs()
     layouts: LayoutKnobs = LayoutKnobs()
     matmul: MatmulKnobs = MatmulKnobs()
     schedulable: SchedulableKnobs = SchedulableKnobs()
-    functions: FunctionKnobs = FunctionKnobs()
-    kernels: KernelKnobs = KernelKnobs()
+    functions: FunctionRecipeKnobs = FunctionRecipeKnobs()
+    kernels: KernelRecipeKnobs = KernelRecipeKnobs()
     lowered: LoweredKnobs = LoweredKnobs()
     symbolic: SymbolicKnobs = SymbolicKnobs()
     weights: WeightKnobs = WeightKnobs()

@@ -14,7 +14,8 @@ from generators.relax.scope import FLOAT, Drawn, Scope, number_value
 from generators.relax.values import AnyValue, TupleValue, Value, ranges_of
 from generators.unavailable import Unavailable
 
-Path: TypeAlias = tuple[int, ...]
+FieldPath: TypeAlias = tuple[int, ...]
+"""Where a field is in a nested tuple: the numbers of the fields on the way to it."""
 _SIGNED = (*FLOAT, "int32", "int64", "int16")
 """dtypes in which values can be subtracted from each other."""
 
@@ -124,7 +125,7 @@ def taken_apart(s: Scope, whole: TupleValue) -> list[Value]:
     askew = [path for path in paths if len(set(path)) > 1]
     if not paths:
         raise Unavailable("no tensor in the tuple")
-    known: dict[Path, AnyValue] = {(): whole}
+    known: dict[FieldPath, AnyValue] = {(): whole}
     taken: list[Value] = []
     for _ in range(s.source.integer(*s.knobs.tuples.taken)):
         path = s.source.pick(askew if askew and s.source.flip(s.knobs.tuples.askew) else paths)
@@ -134,7 +135,7 @@ def taken_apart(s: Scope, whole: TupleValue) -> list[Value]:
     return [*taken, *_joined(s, taken)]
 
 
-def _paths(whole: TupleValue, before: Path = ()) -> Iterator[Path]:
+def _paths(whole: TupleValue, before: FieldPath = ()) -> Iterator[FieldPath]:
     """The indices of every tensor in a tuple within the tuple, from the outside in."""
     for number, field in enumerate(whole.fields):
         if isinstance(field, TupleValue):
@@ -143,7 +144,7 @@ def _paths(whole: TupleValue, before: Path = ()) -> Iterator[Path]:
             yield *before, number
 
 
-def _followed(s: Scope, path: Path, known: dict[Path, AnyValue]) -> AnyValue | None:
+def _followed(s: Scope, path: FieldPath, known: dict[FieldPath, AnyValue]) -> AnyValue | None:
     """The field at the end of the path, bound; tuples on the way may be those that were taken before."""
     value = known[()]
     for end in range(1, len(path) + 1):

@@ -32,7 +32,7 @@ class BlockKnobs:
 
 
 @dataclass(frozen=True, slots=True)
-class ReductionKnobs:
+class BlockReductionKnobs:
     """Reductions and matrix products."""
 
     unit_reduction: float = 0.1

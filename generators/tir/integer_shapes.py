@@ -30,14 +30,14 @@ _RELATIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class IntegerTerm:
     """A term with Python's operators. `division` is "floor" or "trunc", for // and %."""
 
     term: Term
     draft: FunctionDraft
     division: str
 
-    def _with(self, name: str, other: Number | int) -> Number:
+    def _with(self, name: str, other: IntegerTerm | int) -> IntegerTerm:
         right = self._term(other)
         row = BY_NAME[name]
         if row.right == "nonzero" and right.range.low <= 0 <= right.range.high:
@@ -50,84 +50,84 @@ class Number:
         self.draft.features.add(name)
         if row.right == "nonzero" and self.term.range.low < 0:
             self.draft.features.add("negative_division")
-        return Number(result, self.draft, self.division)
+        return IntegerTerm(result, self.draft, self.division)
 
-    def __add__(self, other: Number | int) -> Number:
+    def __add__(self, other: IntegerTerm | int) -> IntegerTerm:
         return self._with("add", other)
 
-    def __sub__(self, other: Number | int) -> Number:
+    def __sub__(self, other: IntegerTerm | int) -> IntegerTerm:
         return self._with("sub", other)
 
-    def __rsub__(self, other: int) -> Number:
+    def __rsub__(self, other: int) -> IntegerTerm:
         return self.of(other)._with("sub", self)
 
-    def __mul__(self, other: Number | int) -> Number:
+    def __mul__(self, other: IntegerTerm | int) -> IntegerTerm:
         return self._with("mul", other)
 
-    def __floordiv__(self, other: Number | int) -> Number:
+    def __floordiv__(self, other: IntegerTerm | int) -> IntegerTerm:
         return self._with(f"{self.division}div", other)
 
-    def __mod__(self, other: Number | int) -> Number:
+    def __mod__(self, other: IntegerTerm | int) -> IntegerTerm:
         return self._with(f"{self.division}mod", other)
 
-    def __lshift__(self, other: Number | int) -> Number:
+    def __lshift__(self, other: IntegerTerm | int) -> IntegerTerm:
         return self._with("shift_left", other)
 
-    def __rshift__(self, other: Number | int) -> Number:
+    def __rshift__(self, other: IntegerTerm | int) -> IntegerTerm:
         return self._with("shift_right", other)
 
-    def __and__(self, other: Number | int) -> Number:
+    def __and__(self, other: IntegerTerm | int) -> IntegerTerm:
         return self._with("bitwise_and", other)
 
-    def __or__(self, other: Number | int) -> Number:
+    def __or__(self, other: IntegerTerm | int) -> IntegerTerm:
         return self._with("bitwise_or", other)
 
-    def __xor__(self, other: Number | int) -> Number:
+    def __xor__(self, other: IntegerTerm | int) -> IntegerTerm:
         return self._with("bitwise_xor", other)
 
-    def min(self, other: Number | int) -> Number:
+    def min(self, other: IntegerTerm | int) -> IntegerTerm:
         """The smaller one."""
         return self._with("min", other)
 
-    def max(self, other: Number | int) -> Number:
+    def max(self, other: IntegerTerm | int) -> IntegerTerm:
         """The larger one."""
         return self._with("max", other)
 
-    def of(self, value: int) -> Number:
+    def of(self, value: int) -> IntegerTerm:
         """A constant of this dtype."""
-        return Number(self._term(value), self.draft, self.division)
+        return IntegerTerm(self._term(value), self.draft, self.division)
 
-    def _term(self, other: Number | int) -> Term:
+    def _term(self, other: IntegerTerm | int) -> Term:
         if not isinstance(other, int):
             return other.term
         if not fits(Range(other, other, True), self.term.dtype):
             raise Unfit("a constant out of range")
         return constant(other, self.term.dtype)
 
-    def to(self, dtype: str) -> Number:
+    def to(self, dtype: str) -> IntegerTerm:
         """The value in another dtype, which must hold it."""
         if not fits(self.term.range, dtype):
             raise Unfit("a cast that changes the value")
         self.draft.features.add("cast")
-        return Number(cast(self.term, dtype), self.draft, self.division)
+        return IntegerTerm(cast(self.term, dtype), self.draft, self.division)
 
-    def wider(self) -> Number:
+    def wider(self) -> IntegerTerm:
         """The value in a wider dtype."""
         if self.term.dtype not in WIDER:
             raise Unfit("no wider dtype")
         return self.to(WIDER[self.term.dtype])
 
-    def is_(self, name: str, other: Number | int) -> Term:
+    def is_(self, name: str, other: IntegerTerm | int) -> Term:
         """A comparison: "lt", "le", "gt", "ge", "eq" or "ne"."""
         right = self._term(other)
         self.draft.features.add(name)
         return truth(_RELATIONS[name](self.term.expr, right.expr))
 
-    def where(self, condition: Term, other: Number | int, *, lazily: bool = False) -> Number:
+    def where(self, condition: Term, other: IntegerTerm | int, *, lazily: bool = False) -> IntegerTerm:
         """This one where the condition holds, else the other."""
         right = self._term(other)
         self.draft.features.add("if_then_else" if lazily else "select")
-        return Number(chosen(condition.expr, self.term, right, lazily=lazily), self.draft, self.division)
+        return IntegerTerm(chosen(condition.expr, self.term, right, lazily=lazily), self.draft, self.division)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +135,9 @@ class Parts:
     """The parts of a shape. x, y, z: operands of one dtype. c: a divisor, d: k times c, e and f: any constants, s: a
     number of bits. how, also: relations. condition: anything true or false."""
 
-    x: Number
-    y: Number
-    z: Number
+    x: IntegerTerm
+    y: IntegerTerm
+    z: IntegerTerm
     c: int
     k: int
     e: int
@@ -157,7 +157,7 @@ def _logic(node: Callable[..., Expr], *terms: Term) -> Term:
     return truth(node(*(term.expr for term in terms)))
 
 
-def _unless_zero(p: Parts, divide: Callable[[Number, Number], Number]) -> Number:
+def _unless_zero(p: Parts, divide: Callable[[IntegerTerm, IntegerTerm], IntegerTerm]) -> IntegerTerm:
     """A division that only a test keeps from dividing by zero: no pass may hoist it."""
     y = p.y
     if not y.term.range.low <= 0 <= y.term.range.high:
@@ -166,16 +166,16 @@ def _unless_zero(p: Parts, divide: Callable[[Number, Number], Number]) -> Number
     sides += [Range(y.term.range.low, -1, True)] if y.term.range.low < 0 else []
     if not sides:
         raise Unfit("a divisor that is always zero")
-    quotients = [divide(p.x, Number(Term(y.term.expr, y.term.dtype, side), y.draft, y.division)) for side in sides]
+    quotients = [divide(p.x, IntegerTerm(Term(y.term.expr, y.term.dtype, side), y.draft, y.division)) for side in sides]
     values = quotients[0].term.range
     for other in quotients[1:]:
         values = values.hull(other.term.range)
-    whole = Number(Term(quotients[0].term.expr, y.term.dtype, values), y.draft, y.division)
+    whole = IntegerTerm(Term(quotients[0].term.expr, y.term.dtype, values), y.draft, y.division)
     y.draft.features.add("guarded_division")
     return whole.where(y.is_("ne", 0), p.e, lazily=True)
 
 
-NumberShape = Callable[[Parts], Number]
+NumberShape = Callable[[Parts], IntegerTerm]
 ConditionShape = Callable[[Parts], Term]
 
 SUMS: tuple[NumberShape, ...] = (

@@ -22,7 +22,7 @@ from generators.tir.expressions import Operands, converted, draw_condition, draw
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Symbol, Unfit, load
 from generators.tir.functions import finished
 from generators.tir.integer_axes import IntegerAxis, draw_axes
-from generators.tir.integer_shapes import CONDITIONS, LOGIC, NUMBERS, RELATIONS, Number, Parts
+from generators.tir.integer_shapes import CONDITIONS, LOGIC, NUMBERS, RELATIONS, IntegerTerm, Parts
 from generators.tir.knobs import INTEGERS, TirKnobs
 from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point, index_within
@@ -268,7 +268,7 @@ def _parts(operands: Operands, dtype: str) -> Parts:
     source = operands.source
     operands = replace(operands, lets=False)
     division = "floor" if source.flip(operands.draft.knobs.integers.shapes.floor) else "trunc"
-    x, y, z = (Number(_operand(operands, dtype), operands.draft, division) for _ in range(3))
+    x, y, z = (IntegerTerm(_operand(operands, dtype), operands.draft, division) for _ in range(3))
     signed = not dtype.startswith("u")
     divisor, factor = (
         source.pick(operands.draft.knobs.integers.shapes.divisors),
@@ -291,7 +291,7 @@ def _parts(operands: Operands, dtype: str) -> Parts:
     )
 
 
-def _comparison(operands: Operands, numbers: list[Number]) -> Term:
+def _comparison(operands: Operands, numbers: list[IntegerTerm]) -> Term:
     """A simple condition on operands of the shape."""
     a, b = operands.source.pick(numbers), operands.source.pick(numbers)
     value = operands.source.integer(-3, 9) if not a.term.dtype.startswith("u") else operands.source.integer(0, 9)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from generators.tir.block_knobs import BlockKnobs, BlockLoopKnobs, MultiReadKnobs, PartKnobs, ReductionKnobs
+from generators.tir.block_knobs import BlockKnobs, BlockLoopKnobs, BlockReductionKnobs, MultiReadKnobs, PartKnobs
 from generators.tir.integer_knobs import IntegerKnobs
 from generators.tir.kernel_knobs import KernelKnobs
 from generators.tir.knob_groups import ExpressionKnobs, FormKnobs, InputKnobs, ReadKnobs, ScheduleKnobs
@@ -65,7 +65,7 @@ class TirKnobs:
     reads: ReadKnobs = ReadKnobs()
     schedules: ScheduleKnobs = ScheduleKnobs()
     blocks: BlockKnobs = BlockKnobs()
-    reductions: ReductionKnobs = ReductionKnobs()
+    reductions: BlockReductionKnobs = BlockReductionKnobs()
     block_loops: BlockLoopKnobs = BlockLoopKnobs()
     parts: PartKnobs = PartKnobs()
     multi_reads: MultiReadKnobs = MultiReadKnobs()

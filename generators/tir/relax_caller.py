@@ -38,7 +38,7 @@ CALLED = "prim"
 """The name of the function in the module around it."""
 
 
-class _Callee:
+class _DrawnCallee:
     """A drawn function with its names in the module around it, which `suffix` sets apart from the others'."""
 
     def __init__(self, program: PrimProgram, suffix: str) -> None:
@@ -85,7 +85,7 @@ def wrapped(*programs: PrimProgram, schedule: tuple[str, ...] = ()) -> Program:
     in `main`; numbers among the parameters are given by the shapes. One entry call, with the programs' arguments.
     schedule: steps of a schedule of the first function, which the facts then name.
     """
-    callees = [_Callee(program, str(number or "")) for number, program in enumerate(programs)]
+    callees = [_DrawnCallee(program, str(number or "")) for number, program in enumerate(programs)]
     functions = {gvar: function for callee in callees for gvar, function in callee.functions().items()}
     functions[relax.GlobalVar("main")] = _main(callees).with_attr("global_symbol", "main")
     symbols = {f"{name}{c.suffix}": value for c in callees for name, value in c.program.symbols.items()}
@@ -165,7 +165,7 @@ def draw_to_schedule(source: Source, threads: bool) -> tuple[PrimProgram, tuple[
     return draw_schedulable(source, knobs), ()
 
 
-def _main(callees: Sequence[_Callee]) -> RelaxFunction:
+def _main(callees: Sequence[_DrawnCallee]) -> RelaxFunction:
     """The Relax function."""
     builder = relax.BlockBuilder()
     with builder.function("main", [param for callee in callees for param in callee.params.values()]):

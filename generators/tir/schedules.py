@@ -36,7 +36,7 @@ Before: TypeAlias = Callable[[tuple[ScheduleStep, ...]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenStep:
     """A step that ended with something else than a refusal: a finding candidate."""
 
     step: ScheduleStep
@@ -58,7 +58,7 @@ class Scheduled:
     original: PrimProgram
     steps: tuple[ScheduleStep, ...]
     refused: Counter[str]
-    broken: Broken | None
+    broken: BrokenStep | None
     rounds: bool
 
     def script(self) -> str:
@@ -131,7 +131,7 @@ class _Drawing:
     schedule: s_tir.Schedule
     taken: list[ScheduleStep] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
-    broken: Broken | None = None
+    broken: BrokenStep | None = None
     ended: bool = False
 
     def insist(self, row: Primitive) -> None:
@@ -151,7 +151,7 @@ class _Drawing:
         outcome = _applied(self.schedule, step)
         if outcome is True:
             outcome = _checked(self.schedule, self.program, step)
-        if isinstance(outcome, Broken):
+        if isinstance(outcome, BrokenStep):
             self.broken, self.ended = outcome, True
             self.schedule = replayed(self.program.module, self.taken)
             return False
@@ -192,7 +192,7 @@ def _begun(module: IRModule) -> s_tir.Schedule:
     return s_tir.Schedule(module, seed=_SEED, error_render_level="fast")
 
 
-def _applied(schedule: s_tir.Schedule, step: ScheduleStep) -> bool | Broken:
+def _applied(schedule: s_tir.Schedule, step: ScheduleStep) -> bool | BrokenStep:
     """Whether the step applied; False where TVM refuses it with a diagnosis."""
     try:
         eval(step.text, {"sch": schedule, "tvm": tvm})
@@ -200,16 +200,16 @@ def _applied(schedule: s_tir.Schedule, step: ScheduleStep) -> bool | Broken:
         return False
     except (ValueError, TypeError) as error:
         failed_check = str(error).lstrip().startswith("Check failed")
-        return Broken(step, type(error).__name__, str(error)) if failed_check else False
+        return BrokenStep(step, type(error).__name__, str(error)) if failed_check else False
     except (tvm.error.InternalError, RuntimeError, IndexError, AttributeError, AssertionError, KeyError) as error:
-        return Broken(step, type(error).__name__, str(error))
+        return BrokenStep(step, type(error).__name__, str(error))
     return True
 
 
-def _checked(schedule: s_tir.Schedule, program: PrimProgram, step: ScheduleStep) -> bool | Broken:
+def _checked(schedule: s_tir.Schedule, program: PrimProgram, step: ScheduleStep) -> bool | BrokenStep:
     """Whether the function is well-formed after the step."""
     try:
         s_tir.analysis.verify_well_formed(schedule.mod[program.function])
     except (ValueError, tvm.error.InternalError) as error:
-        return Broken(step, "ill-formed", str(error))
+        return BrokenStep(step, "ill-formed", str(error))
     return True

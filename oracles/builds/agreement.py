@@ -35,7 +35,7 @@ BUILD_S = 20
 LEVELS = (0, 3)
 """LLVM's optimisation levels that a module is built with."""
 
-Answer: TypeAlias = "tuple[Runtime, ...] | str"
+BuildAnswer: TypeAlias = "tuple[Runtime, ...] | str"
 """The result of every entry call, or in words why there is none."""
 
 
@@ -68,14 +68,14 @@ class Group:
 
 def engines(
     before: Position, after: Position | None, numbers: Numbers, bench: Bench, target: str = DEFAULT
-) -> dict[Engine, Answer]:
+) -> dict[Engine, BuildAnswer]:
     """What each engine says; `after` None where there are no passes. The first is what the program means.
 
     For a target whose modules another builder runs, LLVM is asked about the program as it was before the passes; for
     one without a builder here there are no builds.
     """
     assert not isinstance(numbers.expected, NoMeaning)
-    answers: dict[Engine, Answer] = {Engine(after=False): numbers.expected}
+    answers: dict[Engine, BuildAnswer] = {Engine(after=False): numbers.expected}
     states = {False: before} if after is None else {False: before, True: after}
     if after is not None:
         answers[Engine(after=True)] = _results(interpreted(after.module, after.synchronised), after.calling, numbers)
@@ -92,15 +92,15 @@ def engines(
     return answers
 
 
-def _by_llvm(after: bool, state: Position, numbers: Numbers, bench: Bench) -> dict[Engine, Answer]:
+def _by_llvm(after: bool, state: Position, numbers: Numbers, bench: Bench) -> dict[Engine, BuildAnswer]:
     return {Engine(after, LLVM.name, level): _built(LLVM.name, state, level, numbers, bench) for level in LEVELS}
 
 
-def groups(answers: Mapping[Engine, Answer], numbers: Numbers) -> tuple[Group, ...]:
+def groups(answers: Mapping[Engine, BuildAnswer], numbers: Numbers) -> tuple[Group, ...]:
     """The engines by what they say, those who agree with the program's meaning first."""
     assert not isinstance(numbers.expected, NoMeaning)
     expected = numbers.expected
-    found: list[tuple[list[Engine], Answer, str]] = [([], expected, "")]
+    found: list[tuple[list[Engine], BuildAnswer, str]] = [([], expected, "")]
     for engine, said in answers.items():
         for members, known, _ in found:
             if _agree(known, said, expected):
@@ -130,7 +130,7 @@ def conclusion(groups: Sequence[Group]) -> str:
     return ""
 
 
-def _results(run: Run, calling: Calling, numbers: Numbers) -> Answer:
+def _results(run: Run, calling: Calling, numbers: Numbers) -> BuildAnswer:
     try:
         return tuple(calling(run, c.function, [from_argument(a) for a in c.arguments]) for c in numbers.calls)
     except LeftOut as why:
@@ -141,10 +141,10 @@ def _results(run: Run, calling: Calling, numbers: Numbers) -> Answer:
         return f"{trap.kind}: {trap.detail}"
 
 
-def _built(builder: str, state: Position, level: int, numbers: Numbers, bench: Bench) -> Answer:
+def _built(builder: str, state: Position, level: int, numbers: Numbers, bench: Bench) -> BuildAnswer:
     """What a build says, or what ended it. Raises ChildRaised."""
 
-    def results() -> Answer:
+    def results() -> BuildAnswer:
         built = BUILDERS[builder].build(state.module, state.phase, bench, level, unannounced)
         if isinstance(built, llvm.NotBuilt):
             return f"does not build: {headline(built.error.message)}"
@@ -158,15 +158,15 @@ def _built(builder: str, state: Position, level: int, numbers: Numbers, bench: B
     return ended
 
 
-def _of(run: Run, calling: Calling, numbers: Numbers) -> Callable[[], Answer]:
+def _of(run: Run, calling: Calling, numbers: Numbers) -> Callable[[], BuildAnswer]:
     return lambda: _results(run, calling, numbers)
 
 
-def _answer(outcome: Answer | Raised) -> Answer:
+def _answer(outcome: BuildAnswer | Raised) -> BuildAnswer:
     return f"does not run: {headline(outcome.message)}" if isinstance(outcome, Raised) else outcome
 
 
-def _agree(known: Answer, given: Answer, expected: tuple[Runtime, ...]) -> bool:
+def _agree(known: BuildAnswer, given: BuildAnswer, expected: tuple[Runtime, ...]) -> bool:
     """Whether two results may be of one computation; one that is what the program means is held to its bounds."""
     if isinstance(known, str) or isinstance(given, str):
         return known == given

@@ -43,7 +43,7 @@ _ERRORS = (tvm.error.DiagnosticError, ValueError, TypeError, RuntimeError, Synta
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class TextLoss:
     """A module does not come back from its text. message: what went wrong; detail: all of it. evidence: None where it
     comes back as another module."""
 
@@ -56,18 +56,18 @@ class Loss:
         return Failed("round-trip", self.message, self.detail, culprit, self.evidence)
 
 
-def script_loss(module: IRModule) -> Loss | None:
+def script_loss(module: IRModule) -> TextLoss | None:
     """None when the script parses back to an equal module."""
     try:
         text = T.script_of(module)
         again = T.module_from_script(text)
     except _ERRORS as error:
         why = headline(_without_source(str(error))) or _place(str(error))
-        return Loss(f"script does not parse: {why}", str(error), NotReadBack("script"))
+        return TextLoss(f"script does not parse: {why}", str(error), NotReadBack("script"))
     return _compared("script", module, again)
 
 
-def json_loss(module: IRModule) -> Loss | None:
+def json_loss(module: IRModule) -> TextLoss | None:
     """The same for TVM's JSON."""
     return _json_loss(module, _loaded(module))
 
@@ -85,20 +85,20 @@ def _loaded(module: IRModule) -> IRModule | _NotLoaded:
         return _NotLoaded(str(error))
 
 
-def _json_loss(module: IRModule, again: IRModule | _NotLoaded) -> Loss | None:
+def _json_loss(module: IRModule, again: IRModule | _NotLoaded) -> TextLoss | None:
     if isinstance(again, _NotLoaded):
-        return Loss(f"JSON does not load: {headline(again.error)}", again.error, NotReadBack("JSON"))
+        return TextLoss(f"JSON does not load: {headline(again.error)}", again.error, NotReadBack("JSON"))
     return _compared("JSON", module, again)
 
 
-def _compared(form: TextForm, module: IRModule, again: IRModule) -> Loss | None:
+def _compared(form: TextForm, module: IRModule, again: IRModule) -> TextLoss | None:
     if equal(module, again):
         return None
     _, detail = first_difference(module, again)
     path = re.sub(r"\[[^\]]*\]", "", detail.split("\n")[0])
     if form == "script" and (path.endswith(UNWRITTEN) or ".ty." in path):
         return None
-    return Loss(f"{form} parses to another module: it differs in {'.'.join(path.split('.')[-3:])}", detail)
+    return TextLoss(f"{form} parses to another module: it differs in {'.'.join(path.split('.')[-3:])}", detail)
 
 
 def _without_source(text: str) -> str:

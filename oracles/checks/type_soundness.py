@@ -107,10 +107,10 @@ def _of_call(annotated: Type, call: Call, module: IRModule, builder: BlockBuilde
     name = T.op_name(call)
     named = call.op if type(call.op) is GLOBAL_VAR else call.args[0] if name in _DESTINATION else None
     callee = module.functions.get(named) if type(named) is GLOBAL_VAR else None
-    yield from _CALLS.of(_Asked(annotated, call, callee, builder))
+    yield from _CALLS.of(_TypedCall(annotated, call, callee, builder))
 
 
-class _Asked(NamedTuple):
+class _TypedCall(NamedTuple):
     """A call, the annotation of its variable, its callee in the module if any, and any relax.BlockBuilder."""
 
     annotated: Type
@@ -119,13 +119,13 @@ class _Asked(NamedTuple):
     builder: BlockBuilder
 
 
-def _looked_at(asked: _Asked) -> Key:
+def _looked_at(asked: _TypedCall) -> Key:
     """All that `_against_call` reads, immutable objects: most calls stand in the next module again."""
     arguments = operands(asked.call)[1:]
     return parts([asked.call, asked.annotated, asked.callee, *[T.type_of(argument) for argument in arguments]])
 
 
-def _against_call(asked: _Asked) -> Iterator[Contradiction]:
+def _against_call(asked: _TypedCall) -> Iterator[Contradiction]:
     annotated, call, callee, builder = asked
     name = T.op_name(call)
     plain = callee is not None and name is None and not _is_packed(callee)

@@ -23,7 +23,7 @@ from generators.tvm_api import Expr, PrimFunc, Type
 from oracles.ir.walk import operands
 from oracles.reference.cuda_graph import CUDA_GRAPH
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.machine import Frame, Machine, Rule
+from oracles.reference.machine import Activation, Evaluator, Machine
 from oracles.reference.memory import blank, check_read, overwrite
 from oracles.reference.operators import operator_result
 from oracles.reference.prims import prim_result, written_by
@@ -43,7 +43,7 @@ from oracles.reference.values import UNIT, Callback, Closure, Runtime, Tensor, c
 from oracles.reference.vm_builtins import BUILTINS, WITH_CONTEXT
 
 
-def call_value(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+def call_value(machine: Machine, call: Expr, frame: Activation) -> Runtime:
     """The value of any call expression."""
     callee = call.op
     if isinstance(callee, tvm_api.Op):
@@ -59,11 +59,11 @@ def call_value(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     return _invoke(machine, machine.value(callee, frame), _arguments(machine, call, frame))
 
 
-def _arguments(machine: Machine, call: Expr, frame: Frame) -> list[Runtime]:
+def _arguments(machine: Machine, call: Expr, frame: Activation) -> list[Runtime]:
     return [machine.value(a, frame) for a in operands(call)[1:]]
 
 
-def _operator(machine: Machine, call: Expr, name: str, frame: Frame) -> Runtime:
+def _operator(machine: Machine, call: Expr, name: str, frame: Activation) -> Runtime:
     row = OPERATORS.get(name)
     if row is not None:
         arguments = _arguments(machine, call, frame)
@@ -101,7 +101,7 @@ def _invoke(machine: Machine, callee: Runtime, arguments: list[Runtime]) -> Runt
 # --- PrimFuncs -----------------------------------------------------------------------------------------------
 
 
-def _call_tir(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+def _call_tir(machine: Machine, call: Expr, frame: Activation) -> Runtime:
     function = machine.lookup(call.args[0])
     inputs = _tensors(machine, call.args[1], frame)
     extra = _scalars(machine, call, frame)
@@ -114,7 +114,7 @@ def _call_tir(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     return results[0] if not isinstance(call.ty_args[0], tvm_api.TupleType) else tuple(results)
 
 
-def _call_tir_inplace(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+def _call_tir_inplace(machine: Machine, call: Expr, frame: Activation) -> Runtime:
     """The call's results replace the operands that it writes into, in every variable that holds them."""
     function = machine.lookup(call.args[0])
     inputs = _tensors(machine, call.args[1], frame)
@@ -132,7 +132,7 @@ def _call_tir_inplace(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     return results[0] if not isinstance(call.ty_args[0], tvm_api.TupleType) else tuple(results)
 
 
-def _scalars(machine: Machine, call: Expr, frame: Frame) -> list[int]:
+def _scalars(machine: Machine, call: Expr, frame: Activation) -> list[int]:
     """The scalar arguments of a call_tir: its third operand, a shape."""
     if len(call.args) < 3:
         return []
@@ -142,12 +142,12 @@ def _scalars(machine: Machine, call: Expr, frame: Frame) -> list[int]:
     return list(shape.extents)
 
 
-def _tensors(machine: Machine, expr: Expr, frame: Frame) -> list[Any]:
+def _tensors(machine: Machine, expr: Expr, frame: Activation) -> list[Any]:
     value = machine.value(expr, frame)
     return list(value) if isinstance(value, tuple) else [value]
 
 
-def _output_specs(machine: Machine, ty: Type, frame: Frame) -> list[tuple[tuple[int, ...], str]]:
+def _output_specs(machine: Machine, ty: Type, frame: Activation) -> list[tuple[tuple[int, ...], str]]:
     """Shape and dtype of each output that a call's type argument asks for."""
     specs = []
     for field in ty.fields if isinstance(ty, tvm_api.TupleType) else [ty]:
@@ -163,7 +163,7 @@ def _output_specs(machine: Machine, ty: Type, frame: Frame) -> list[tuple[tuple[
 
 
 def _destination_passing(
-    machine: Machine, function: PrimFunc, arguments: list[Runtime], call: Expr, frame: Frame
+    machine: Machine, function: PrimFunc, arguments: list[Runtime], call: Expr, frame: Activation
 ) -> Runtime:
     """A PrimFunc called directly, after CallTIRRewrite: it writes into its last arguments. ComputePrimValue makes
     those that only return an expression of their scalars."""
@@ -249,7 +249,7 @@ def _extern(machine: Machine, name: str, arguments: list[Runtime]) -> Runtime:
     return carried(result, source[0].dtype)
 
 
-def _call_packed(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+def _call_packed(machine: Machine, call: Expr, frame: Activation) -> Runtime:
     """call_pure_packed: the function comes first, its arguments after it."""
     callee, arguments = call.args[0], [machine.value(a, frame) for a in call.args[1:]]
     if not isinstance(callee, relax.ExternFunc):
@@ -265,7 +265,7 @@ def _spread(result: Runtime, arguments: list[Runtime]) -> Runtime:
     return result
 
 
-def _call_dps_packed(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+def _call_dps_packed(machine: Machine, call: Expr, frame: Activation) -> Runtime:
     callee = call.args[0]
     if not isinstance(callee, relax.ExternFunc):
         raise Unsupported("call_dps_packed of no extern")
@@ -278,7 +278,7 @@ def _call_dps_packed(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     return results[0] if not isinstance(call.ty_args[0], tvm_api.TupleType) else tuple(results)
 
 
-def _make_closure(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+def _make_closure(machine: Machine, call: Expr, frame: Activation) -> Runtime:
     return _closure(machine.value(call.args[0], frame), machine.value(call.args[1], frame))
 
 
@@ -288,19 +288,19 @@ def _closure(function: Runtime, captured: Runtime) -> Closure:
     return Closure(function.function, captured, None)
 
 
-def _invoke_closure(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+def _invoke_closure(machine: Machine, call: Expr, frame: Activation) -> Runtime:
     arguments = machine.value(call.args[1], frame)
     if not isinstance(arguments, tuple):
         raise Trap("type", "invoke_closure without a tuple of arguments")
     return _invoke(machine, machine.value(call.args[0], frame), list(arguments))
 
 
-def _effect(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+def _effect(machine: Machine, call: Expr, frame: Activation) -> Runtime:
     _check_reads(call.op.name, _arguments(machine, call, frame))
     return UNIT
 
 
-def _assert(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+def _assert(machine: Machine, call: Expr, frame: Activation) -> Runtime:
     condition = machine.value(call.args[0], frame)
     check_read(condition, f"assert_op of function {frame.function}")
     if isinstance(condition, Tensor) and condition.error is not None:
@@ -311,7 +311,7 @@ def _assert(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     return UNIT
 
 
-def _builtin(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+def _builtin(machine: Machine, call: Expr, frame: Activation) -> Runtime:
     """call_builtin_with_ctx: the function, then its arguments as a tuple."""
     arguments = machine.value(call.args[1], frame)
     assert isinstance(arguments, tuple)
@@ -326,15 +326,15 @@ def _builtin(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     return rule(*arguments)
 
 
-def _identity(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+def _identity(machine: Machine, call: Expr, frame: Activation) -> Runtime:
     return machine.value(call.args[0], frame)
 
 
-def _null(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+def _null(machine: Machine, call: Expr, frame: Activation) -> Runtime:
     return UNIT
 
 
-SPECIAL: dict[str, Rule] = {
+SPECIAL: dict[str, Evaluator] = {
     "relax.call_tir": _call_tir,
     "relax.call_tir_with_grad": _call_tir,
     "relax.call_tir_inplace": _call_tir_inplace,

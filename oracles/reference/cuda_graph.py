@@ -15,10 +15,10 @@ from collections.abc import Callable
 
 from generators.case import Shape
 from oracles.reference.errors import Trap
-from oracles.reference.machine import Frame, Machine
+from oracles.reference.machine import Activation, Machine
 from oracles.reference.values import Closure, Runtime, Tensor, flattened
 
-Rule = Callable[[Machine, list[Runtime], Frame], Runtime]
+Rule = Callable[[Machine, list[Runtime], Activation], Runtime]
 
 
 def _called(machine: Machine, function: Runtime, arguments: list[Runtime], what: str) -> Runtime:
@@ -27,13 +27,13 @@ def _called(machine: Machine, function: Runtime, arguments: list[Runtime], what:
     return machine.activate(function.function, [*arguments, *function.captured], what, function.environment)
 
 
-def _cached_alloc(machine: Machine, arguments: list[Runtime], frame: Frame) -> Runtime:
+def _cached_alloc(machine: Machine, arguments: list[Runtime], frame: Activation) -> Runtime:
     """get_cached_alloc(function, key): the storages that the function makes."""
     function, _ = arguments
     return _called(machine, function, [], "an allocation for a CUDA graph")
 
 
-def _run_or_capture(machine: Machine, arguments: list[Runtime], frame: Frame) -> Runtime:
+def _run_or_capture(machine: Machine, arguments: list[Runtime], frame: Activation) -> Runtime:
     """run_or_capture(function, arguments, key[, shape]): the result of the function."""
     function, given, _, *shape = arguments
     if not isinstance(given, tuple):
@@ -45,7 +45,7 @@ def _run_or_capture(machine: Machine, arguments: list[Runtime], frame: Frame) ->
     return _called(machine, function, list(given), "a CUDA graph")
 
 
-def _why_moving(value: Runtime, key: list[Runtime], frame: Frame) -> str | None:
+def _why_moving(value: Runtime, key: list[Runtime], frame: Activation) -> str | None:
     """What a value is that another call may hold elsewhere; None where it stays."""
     match value:
         case Tensor(memory=memory) if memory is not None and memory.storage is None:

@@ -22,7 +22,7 @@ from oracles.reference.annotations import bind_and_check
 from oracles.reference.calling import Packed, Run
 from oracles.reference.calls import call_value
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.machine import Frame, Machine, Rule
+from oracles.reference.machine import Activation, Evaluator, Machine
 from oracles.reference.memory import check_read
 from oracles.reference.noise import Noise
 from oracles.reference.recorded_run import RecordedRun
@@ -109,14 +109,14 @@ class Interpreter:
         return result
 
     def activate(
-        self, function: BaseFunc, arguments: list[Runtime], name: str, environment: Frame | None = None
+        self, function: BaseFunc, arguments: list[Runtime], name: str, environment: Activation | None = None
     ) -> Runtime:
         """The result of a Relax function on these arguments; `environment` is the frame that a local one captures."""
         if not isinstance(function, relax.Function):
             raise Unsupported(f"call of a {type(function).__name__}")
         if len(function.params) != len(arguments):
             raise Trap("type", f"{name} takes {len(function.params)} arguments, got {len(arguments)}")
-        frame = Frame(function=name, inputs=_inputs(function, arguments))
+        frame = Activation(function=name, inputs=_inputs(function, arguments))
         if environment is not None:
             frame.variables.update(environment.variables)
             frame.symbols.update(environment.symbols)
@@ -137,7 +137,7 @@ class Interpreter:
         bind_and_check(tvm_api.return_type(function), result, dict(frame.symbols), f"result of {name}", True)
         return result
 
-    def sequence(self, body: Expr, frame: Frame) -> Runtime:
+    def sequence(self, body: Expr, frame: Activation) -> Runtime:
         """Evaluates the bindings of a SeqExpr in order, then its result."""
         if not isinstance(body, relax.SeqExpr):
             return self.value(body, frame)
@@ -146,7 +146,7 @@ class Interpreter:
                 self._bind(binding, frame)
         return self.value(body.body, frame)
 
-    def _bind(self, binding: Binding, frame: Frame) -> None:
+    def _bind(self, binding: Binding, frame: Activation) -> None:
         self.fuel -= 1
         if self.fuel < 0:
             raise Trap("fuel", f"more bindings than {FUEL} in one call")
@@ -180,7 +180,7 @@ class Interpreter:
             value = self.overwritten[id(value)][1]
         return value
 
-    def value(self, expr: Expr, frame: Frame) -> Runtime:
+    def value(self, expr: Expr, frame: Activation) -> Runtime:
         """The value of any expression."""
         rule = EXPRESSIONS.get(type(expr))
         if rule is not None:
@@ -188,7 +188,7 @@ class Interpreter:
         value: Runtime = self.prim(expr, frame)
         return value
 
-    def prim(self, expr: Expr, frame: Frame) -> Scalar:
+    def prim(self, expr: Expr, frame: Activation) -> Scalar:
         """The value of a scalar expression over symbols and scalar variables."""
         try:
             return evaluate(expr, frame.symbols)
@@ -243,7 +243,7 @@ def _own_symbols(function: BaseFunc) -> list[Var]:
     return list(relax.analysis.defined_symbolic_vars(function))
 
 
-def _variable(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
+def _variable(machine: Machine, expr: Expr, frame: Activation) -> Runtime:
     value = frame.variables.get(expr)
     if value is not None:
         return machine.current(value) if machine.overwritten else value
@@ -254,7 +254,7 @@ def _variable(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
     raise Trap("undefined-variable", f"variable {expr.name} in {frame.function}")
 
 
-def _constant(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
+def _constant(machine: Machine, expr: Expr, frame: Activation) -> Runtime:
     ty = tvm_api.type_of(expr)
     dtype = tvm_api.dtype_name(ty) if isinstance(ty, tvm_api.TensorType) else None
     if dtype is None:
@@ -269,15 +269,15 @@ def _constant(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
     return known
 
 
-def _shape(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
+def _shape(machine: Machine, expr: Expr, frame: Activation) -> Runtime:
     return Shape(tuple([int(machine.prim(d, frame)) for d in expr.values[:]]))
 
 
-def _tuple(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
+def _tuple(machine: Machine, expr: Expr, frame: Activation) -> Runtime:
     return tuple([machine.value(f, frame) for f in operands(expr)])
 
 
-def _item(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
+def _item(machine: Machine, expr: Expr, frame: Activation) -> Runtime:
     whole = machine.value(expr.tuple_value, frame)
     if not isinstance(whole, tuple):
         raise Trap("type", f"field {expr.index} of no tuple in {frame.function}")
@@ -287,7 +287,7 @@ def _item(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
     return item
 
 
-def _if(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
+def _if(machine: Machine, expr: Expr, frame: Activation) -> Runtime:
     condition = machine.value(expr.cond, frame)
     truth = condition
     if isinstance(condition, Tensor):
@@ -304,28 +304,28 @@ def _if(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
     return result
 
 
-def _sequence(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
+def _sequence(machine: Machine, expr: Expr, frame: Activation) -> Runtime:
     return machine.sequence(expr, frame)
 
 
-def _global(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
+def _global(machine: Machine, expr: Expr, frame: Activation) -> Runtime:
     return Closure(machine.lookup(expr), (), None)
 
 
-def _function(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
+def _function(machine: Machine, expr: Expr, frame: Activation) -> Runtime:
     return Closure(expr, (), frame)
 
 
-def _held(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
+def _held(machine: Machine, expr: Expr, frame: Activation) -> Runtime:
     value: Runtime = machine.prim(expr.value, frame)
     return value
 
 
-def _string(machine: Machine, expr: Expr, frame: Frame) -> Runtime:
+def _string(machine: Machine, expr: Expr, frame: Activation) -> Runtime:
     return str(expr.value)
 
 
-EXPRESSIONS: dict[type, Rule] = {
+EXPRESSIONS: dict[type, Evaluator] = {
     relax.Var: _variable,
     relax.DataflowVar: _variable,
     tvm_api.Constant: _constant,

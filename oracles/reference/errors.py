@@ -18,13 +18,13 @@ class Unsupported(Exception):
         self.stop = NotInterpreted(node, outside)
 
 
-class Site(str):
+class TrapSite(str):
     """A place in a PrimFunc, as messages name it. block: the innermost block. what: mostly the name of a buffer."""
 
     block: str
     what: str
 
-    def __new__(cls, function: str, block: str, what: str) -> Site:
+    def __new__(cls, function: str, block: str, what: str) -> TrapSite:
         site = super().__new__(cls, f"{function}, block {block}: {what}")
         site.block, site.what = block, what
         return site

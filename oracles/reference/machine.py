@@ -18,7 +18,7 @@ from oracles.reference.values import Callback, Runtime, Tensor
 
 
 @dataclass(slots=True)
-class Frame:
+class Activation:
     """Variables and symbols of one function activation.
 
     killed: variables whose lifetime has ended. binding: the variable that is being bound. inputs: the arguments that
@@ -48,17 +48,17 @@ class Machine(Protocol):
         """The function that a GlobalVar names. Trap when the module has none."""
 
     def activate(
-        self, function: BaseFunc, arguments: list[Runtime], name: str, environment: Frame | None = None
+        self, function: BaseFunc, arguments: list[Runtime], name: str, environment: Activation | None = None
     ) -> Runtime:
         """The result of a Relax function on these arguments."""
 
-    def sequence(self, body: Expr, frame: Frame) -> Runtime:
+    def sequence(self, body: Expr, frame: Activation) -> Runtime:
         """Evaluates the bindings of a SeqExpr in order, then its result."""
 
-    def value(self, expr: Expr, frame: Frame) -> Runtime:
+    def value(self, expr: Expr, frame: Activation) -> Runtime:
         """The value of any expression."""
 
-    def prim(self, expr: Expr, frame: Frame) -> Scalar:
+    def prim(self, expr: Expr, frame: Activation) -> Scalar:
         """The value of a scalar expression over symbols and scalar variables."""
 
     def current(self, value: Runtime) -> Runtime:
@@ -68,5 +68,5 @@ class Machine(Protocol):
         """Every holder of `operand` holds `result` from now on."""
 
 
-Rule: TypeAlias = Callable[[Machine, Expr, Frame], Runtime]
+Evaluator: TypeAlias = Callable[[Machine, Expr, Activation], Runtime]
 """Evaluates one kind of expression or call."""

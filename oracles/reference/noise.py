@@ -36,7 +36,7 @@ SAFETY = 4.0
 NEXT_TO_NONE = 1e-300
 """The error of an operand that is inexact, for the local error of an operation: no more than that it is inexact."""
 
-Evaluate: TypeAlias = Callable[[Sequence[Any]], Sequence[Array]]
+Recompute: TypeAlias = Callable[[Sequence[Any]], Sequence[Array]]
 """The results of an operation for the carriers of its flattened operands."""
 Local: TypeAlias = Callable[[Sequence[Runtime]], Sequence[Tensor]]
 """The results of an operation with worst-case bounds for these operands."""
@@ -61,7 +61,7 @@ class Noise:
         self.once = once
 
     def sharpened(
-        self, operands: Sequence[Runtime], results: Sequence[Tensor], evaluate: Evaluate, local: Local
+        self, operands: Sequence[Runtime], results: Sequence[Tensor], evaluate: Recompute, local: Local
     ) -> list[Tensor]:
         """The results of an operation with the smaller of their worst-case bounds and those of the runs.
 

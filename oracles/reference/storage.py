@@ -35,8 +35,8 @@ from generators.case import Shape
 from generators.dtypes import Array, numpy_dtype
 from generators.tvm_api import Expr, PrimFunc
 from oracles.reference.allocations import Storage
-from oracles.reference.errors import Site, Trap, Unsupported
-from oracles.reference.machine import Frame, Machine
+from oracles.reference.errors import Trap, TrapSite, Unsupported
+from oracles.reference.machine import Activation, Machine
 from oracles.reference.memory import before_call, blank, mask_of, without_overlap, written
 from oracles.reference.tir import ALONE, Context, run_returning
 from oracles.reference.values import UNIT, Runtime, ShapeHeap, Tensor, carried, declared
@@ -44,13 +44,13 @@ from oracles.reference.values import UNIT, Runtime, ShapeHeap, Tensor, carried, 
 # --- allocation ------------------------------------------------------------------------------------------------
 
 
-def bound_variable(frame: Frame) -> str:
+def bound_variable(frame: Activation) -> str:
     """The variable that is being bound, for messages."""
     bound = "a result" if frame.binding is None else f"variable {frame.binding.name}"
     return f"{bound} of function {frame.function}"
 
 
-def alloc_storage(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+def alloc_storage(machine: Machine, call: Expr, frame: Activation) -> Runtime:
     """alloc_storage(size, ..., dtype): `size` bytes, or elements of `dtype` for relax.vm.alloc_storage."""
     size, dtype = machine.value(call.args[0], frame), machine.value(call.args[2], frame)
     if not isinstance(size, Shape):
@@ -65,7 +65,7 @@ def _dtype(call: Expr) -> str | None:
     return tvm_api.dtype_name(ty) if isinstance(ty, tvm_api.TensorType) else None
 
 
-def tensor_in_storage(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+def tensor_in_storage(machine: Machine, call: Expr, frame: Activation) -> Runtime:
     """alloc_tensor(storage, offset, shape, dtype, ...): an uninitialised tensor, `offset` bytes into the storage."""
     storage, offset = machine.value(call.args[0], frame), machine.value(call.args[1], frame)
     shape, dtype = machine.value(call.args[2], frame), _dtype(call)
@@ -76,7 +76,7 @@ def tensor_in_storage(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     return blank(shape.extents, dtype, bound_variable(frame), storage, offset)
 
 
-def alloc_tensor(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+def alloc_tensor(machine: Machine, call: Expr, frame: Activation) -> Runtime:
     """relax.builtin.alloc_tensor(shape, ...): an uninitialised tensor with memory of its own."""
     shape, dtype = machine.value(call.args[0], frame), _dtype(call)
     if not isinstance(shape, Shape) or dtype is None:
@@ -84,7 +84,7 @@ def alloc_tensor(machine: Machine, call: Expr, frame: Frame) -> Runtime:
     return blank(shape.extents, dtype, bound_variable(frame))
 
 
-def kill(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+def kill(machine: Machine, call: Expr, frame: Activation) -> Runtime:
     """The end of a variable."""
     variable = call.args[0]
     if not isinstance(variable, relax.Var):
@@ -137,7 +137,7 @@ def _reinterpreted(tensor: Tensor, dtype: str) -> Tensor:
     return Tensor(carrier, dtype, None, tensor.memory, tensor.first)
 
 
-def view_rule(machine: Machine, call: Expr, frame: Frame) -> Runtime:
+def view_rule(machine: Machine, call: Expr, frame: Activation) -> Runtime:
     """relax.memory.view."""
     return created_view(*[machine.value(a, frame) for a in call.args])
 
@@ -146,7 +146,7 @@ def view_rule(machine: Machine, call: Expr, frame: Frame) -> Runtime:
 
 
 def pass_destinations(
-    function: PrimFunc, arguments: list[Runtime], call: Expr, frame: Frame, context: Context = ALONE
+    function: PrimFunc, arguments: list[Runtime], call: Expr, frame: Activation, context: Context = ALONE
 ) -> Runtime | None:
     """Runs a PrimFunc on the arguments of a call and writes into them; gives the number that it returns, if any."""
     tensors = [a for a in arguments if isinstance(a, Tensor) and not isinstance(a, ShapeHeap)]
@@ -218,14 +218,14 @@ def _buffers(tensors: list[Tensor]) -> dict[int, Array]:
 
 
 def explained(
-    trap: Trap, function: PrimFunc, arguments: list[Runtime], names: tuple[Expr, Sequence[Expr]], frame: Frame
+    trap: Trap, function: PrimFunc, arguments: list[Runtime], names: tuple[Expr, Sequence[Expr]], frame: Activation
 ) -> Trap:
     """A trap of a PrimFunc in terms of its caller: the variable that was not written, or what overwrote it.
 
     names: the expressions of the callee and of the arguments, or of the one tuple that they are in.
     """
     site = trap.detail
-    if trap.kind != "uninitialised" or not isinstance(site, Site):
+    if trap.kind != "uninitialised" or not isinstance(site, TrapSite):
         return trap
     callee, given = names
     exprs = given if len(given) == len(arguments) else [None] * len(arguments)

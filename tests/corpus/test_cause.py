@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from corpus.cause import LONGEST, UNCERTAIN, Cause, Facts, Rewrite, cause_of
+from corpus.cause import LONGEST, UNCERTAIN, Cause, FailureFacts, Rewrite, cause_of
 from oracles.evidence import (
     AcrossProcesses,
     Died,
@@ -38,7 +38,7 @@ def raised(path: str, function: str, message: str, line: int = 12, before: str =
 
 
 def thrown(
-    detail: str, culprit: str, oracle: str = "survives", symptom: str = CRASH, facts: Facts | None = None
+    detail: str, culprit: str, oracle: str = "survives", symptom: str = CRASH, facts: FailureFacts | None = None
 ) -> str:
     return str(cause_of(oracle, Failed(symptom, "told in another way by each oracle", detail), culprit, facts))
 
@@ -62,7 +62,7 @@ def test_an_oracle_a_line_and_a_pipeline_do_not_count() -> None:
         "target default pipeline",
         "pipelines",
         DOES_NOT_BUILD,
-        Facts(running="FuseTIR"),
+        FailureFacts(running="FuseTIR"),
     )
     assert alone == later == within
     assert alone.startswith("src/relax/transform/fuse_tir.cc: relax::F::Construct: InternalError: Check failed")
@@ -119,7 +119,7 @@ def test_a_difference_below_zero_is_one_bug_whoever_forms_it_and_a_division_is_i
 def test_an_undefined_variable_is_told_by_the_part_of_a_node_that_a_pass_forgets() -> None:
     def undefined(place: str) -> str:
         text = f"PrimFunc main: InternalError: ValueError: Invalid use of undefined variable n at <root>.body.{place}."
-        return str(cause_of("well_formed", Failed("ill-formed", text), "SplitHostDevice", Facts()))
+        return str(cause_of("well_formed", Failed("ill-formed", text), "SplitHostDevice", FailureFacts()))
 
     extent, offset = undefined("seq[3].node.dom.extent.a.a"), undefined("seq[0].buffer.elem_offset")
     assert len({extent, offset, undefined("seq[1].value")}) == 3
@@ -128,7 +128,7 @@ def test_an_undefined_variable_is_told_by_the_part_of_a_node_that_a_pass_forgets
 
 
 def test_a_changed_input_says_nothing_of_another_failure() -> None:
-    facts = Facts(changes_input=True, rewrite=Rewrite(("a",), ("b",)))
+    facts = FailureFacts(changes_input=True, rewrite=Rewrite(("a",), ("b",)))
     changed = str(cause_of("input_unchanged", Failed(INPUT_CHANGED, "x"), "SplitHostDevice", facts))
     assert changed == "SplitHostDevice: changes the module that it is given"
     unseen = replace(facts, changes_input=False)  # a pass that gives its input back leaves nothing to compare
@@ -146,17 +146,17 @@ def test_calls_that_cannot_be_typed_are_one_cause_of_their_pass_for_each_operato
         )
         for x in ("Matmul", "PermuteDims")
     )
-    of_matmul = thrown(matmul, "Expand", facts=Facts(called="matmul"))
-    broken = Facts(broken=wrong_call("matmul"))
+    of_matmul = thrown(matmul, "Expand", facts=FailureFacts(called="matmul"))
+    broken = FailureFacts(broken=wrong_call("matmul"))
     assert of_matmul == str(cause_of("well_formed", Failed("ill-formed", "x"), "Expand", broken))
-    assert of_matmul != thrown(permute, "Expand", facts=Facts(called="permute_dims"))
+    assert of_matmul != thrown(permute, "Expand", facts=FailureFacts(called="permute_dims"))
     assert thrown(matmul, "Expand") != thrown(permute, "Expand")
 
 
 def test_a_library_counts_with_the_operator_where_a_pass_has_code_for_each() -> None:
     detail = raised("/project/include/tvm/relax/nested_msg.h", "tvm::relax::TransformTupleLeaf()", CHECK)
-    of_each = [thrown(detail, "ConvertLayout", facts=Facts(operators=(x,), each=True)) for x in ("a", "b")]
-    of_any = [thrown(detail, "FuseOps", facts=Facts(operators=(x,))) for x in ("a", "b")]
+    of_each = [thrown(detail, "ConvertLayout", facts=FailureFacts(operators=(x,), each=True)) for x in ("a", "b")]
+    of_any = [thrown(detail, "FuseOps", facts=FailureFacts(operators=(x,))) for x in ("a", "b")]
     assert of_each[0] != of_each[1]
     assert of_any[0] == of_any[1]
 
@@ -165,7 +165,7 @@ def test_which_intrinsic_has_no_code_does_not_count_and_of_which_floats_does() -
     def unknown(printed: str, *floats: str, of: str = "target/llvm/codegen_llvm.cc") -> str:
         message = f"InternalError: unknown intrinsic {printed}"
         return thrown(
-            raised(f"/project/src/{of}", "tvm::codegen::C::F()", message), "codegen", facts=Facts(floats=floats)
+            raised(f"/project/src/{of}", "tvm::codegen::C::F()", message), "codegen", facts=FailureFacts(floats=floats)
         )
 
     atan, asin = (f'ir.Op(span=None, ty=ir.Type(span=None), name="tirx.{x}")' for x in ("atan2", "asin"))
@@ -180,15 +180,15 @@ def test_which_intrinsic_has_no_code_does_not_count_and_of_which_floats_does() -
 
 def test_an_analyzer_that_is_told_twice_and_a_verifier_that_sees_it_have_one_cause() -> None:
     bind = raised("/project/src/sym/x.cc", "void tvm::sym::A::Impl::Bind(const tvm::Var&)", CHECK)
-    seen = str(cause_of("well_formed", Failed("ill-formed", "x"), "tirx.L", Facts(broken=DEFINED_TWICE)))
+    seen = str(cause_of("well_formed", Failed("ill-formed", "x"), "tirx.L", FailureFacts(broken=DEFINED_TWICE)))
     assert thrown(bind, "tirx.L") == seen
-    later = Facts(broken=DEFINED_TWICE, broken_by="tirx.L")
+    later = FailureFacts(broken=DEFINED_TWICE, broken_by="tirx.L")
     assert thrown(bind, "codegen", "build", DOES_NOT_BUILD, later) == seen
 
 
 def test_what_a_legalisation_logs_tells_why_an_operator_is_left() -> None:
     def left(logged: str) -> str:
-        facts = Facts(left="declines an operator", left_by="LegalizeOps", logged=logged)
+        facts = FailureFacts(left="declines an operator", left_by="LegalizeOps", logged=logged)
         return str(cause_of("executable", Failed("not executable", "x"), "LegalizeOps", facts))
 
     assert left("TOPI conv2d does not take groups") == left("TOPI conv3d does not take groups")
@@ -198,7 +198,9 @@ def test_what_a_legalisation_logs_tells_why_an_operator_is_left() -> None:
 def test_what_a_module_holds_tells_hangs_and_nameless_crashes_of_a_pass_apart() -> None:
     for evidence in (Hung(), OutOfMemory(), Died("SIGSEGV")):
         failed = Failed(CRASH, "x", "", evidence=evidence)
-        one, other = (str(cause_of("survives", failed, "A", Facts(holds=held))) for held in (("sort",), ("split",)))
+        one, other = (
+            str(cause_of("survives", failed, "A", FailureFacts(holds=held))) for held in (("sort",), ("split",))
+        )
         assert one != other and one.endswith(" on sort")
 
 
@@ -207,14 +209,15 @@ def test_results_that_follow_addresses_are_told_by_the_rewrite() -> None:
         "not deterministic across processes", "another process gets something else", evidence=AcrossProcesses()
     )
     one, other = (
-        str(cause_of("determinism", failed, "A", Facts(rewrite=Rewrite((), (kind,))))) for kind in ("a tuple", "sort")
+        str(cause_of("determinism", failed, "A", FailureFacts(rewrite=Rewrite((), (kind,)))))
+        for kind in ("a tuple", "sort")
     )
     assert one == other == "A: gives different results in different processes"
 
 
 def test_a_wrong_schedule_is_told_by_the_blocks_that_it_was_given() -> None:
     def wrong(*traits: str) -> str:
-        facts = Facts(rewrite=Rewrite((), ("BufferStore",)), traits=traits)
+        facts = FailureFacts(rewrite=Rewrite((), ("BufferStore",)), traits=traits)
         return str(cause_of("numeric", Failed(WRONG_RESULT, "value"), "s_tir.Schedule[pad_einsum]", facts))
 
     assert wrong("an init", "a reduction by Max") != wrong("a predicate")
@@ -274,9 +277,9 @@ def test_a_cause_is_the_same_in_each_version_of_python(messages: tuple[str, str]
 def test_a_cast_that_names_no_place_is_a_guess() -> None:
     detail = f"Traceback (most recent call last):\n{CALL}TypeError: Cannot treat type `ir.A` as type `ir.B`\n"
     assert thrown(detail, "CombineParallelMatmul").startswith(f"{UNCERTAIN}CombineParallelMatmul: TypeError")
-    on_one = thrown(detail, "ConvertLayout", facts=Facts(operators=("stack",), each=True))
-    of_any = thrown(detail, "AttachGlobalSymbol", facts=Facts(operators=("sort",)))
-    assert of_any == thrown(detail, "AttachGlobalSymbol", facts=Facts(operators=("stack",)))
+    on_one = thrown(detail, "ConvertLayout", facts=FailureFacts(operators=("stack",), each=True))
+    of_any = thrown(detail, "AttachGlobalSymbol", facts=FailureFacts(operators=("sort",)))
+    assert of_any == thrown(detail, "AttachGlobalSymbol", facts=FailureFacts(operators=("stack",)))
     assert on_one == f"{UNCERTAIN}ConvertLayout: fails on stack"
 
 
@@ -321,7 +324,7 @@ def test_a_crash_without_a_backtrace_is_a_guess() -> None:
 
 
 def test_built_code_that_crashes_by_what_a_pass_has_broken_has_the_cause_of_that() -> None:
-    broken = Facts(broken="new: the result of memory.alloc_storage is out of its scope")
+    broken = FailureFacts(broken="new: the result of memory.alloc_storage is out of its scope")
     died = Failed(CRASH, "SIGSEGV in codegen", BACKTRACE, evidence=Died("SIGSEGV"))
     said = Failed("undefined", "undefined variable", "undefined variable: storage in main")
     assert cause_of("build", died, "StaticPlanBlockMemory", broken) == cause_of(
@@ -329,7 +332,7 @@ def test_built_code_that_crashes_by_what_a_pass_has_broken_has_the_cause_of_that
     )
 
 
-STORES = Facts(rewrite=Rewrite(("BufferStore",)))
+STORES = FailureFacts(rewrite=Rewrite(("BufferStore",)))
 
 
 def test_built_code_that_ends_by_a_wrong_result_of_a_pass_has_the_cause_of_that() -> None:

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from corpus.cause import UNCERTAIN, Facts, Rewrite, cause_of
+from corpus.cause import UNCERTAIN, FailureFacts, Rewrite, cause_of
 from oracles.evidence import AnotherForm, AttributeGone, ChangedSignature, NotANumber, ReferenceTrap
 from oracles.verdict import WRONG_RESULT, Failed
 
-FIRST = Facts(rewrite=Rewrite(("FloorMod",), ("FloorMod by a negative constant",)))
-OTHER = Facts(rewrite=Rewrite(("BufferStore",)))
-RETYPED = Facts(retyped="another type is given to the result of topk: two extents", retyped_by="DispatchSortScan")
+FIRST = FailureFacts(rewrite=Rewrite(("FloorMod",), ("FloorMod by a negative constant",)))
+OTHER = FailureFacts(rewrite=Rewrite(("BufferStore",)))
+RETYPED = FailureFacts(
+    retyped="another type is given to the result of topk: two extents", retyped_by="DispatchSortScan"
+)
 
 
 def test_a_wrong_result_is_pass_difference_and_rewrite() -> None:
@@ -32,7 +34,7 @@ def test_a_wrong_result_is_pass_difference_and_rewrite() -> None:
 def test_a_rewrite_that_names_no_operator_is_told_by_what_it_is_made_of() -> None:
     """Else one wrong fusion would hide all others."""
     value = Failed(WRONG_RESULT, "value: x")
-    fused = Facts(rewrite=Rewrite(("a call of a function",), ("call_tir", "the result with other operands")))
+    fused = FailureFacts(rewrite=Rewrite(("a call of a function",), ("call_tir", "the result with other operands")))
     kinds = (
         replace(fused, operators=("matmul",)),
         replace(fused, operators=("take",)),
@@ -57,8 +59,11 @@ def test_a_trap_that_follows_values_is_a_wrong_value_and_a_race_is_not() -> None
 
 def test_wrong_code_is_what_the_wrong_elements_are_made_of() -> None:
     failed = Failed(WRONG_RESULT, "value: x")
-    assert str(cause_of("build", failed, "codegen", Facts(stored=("NE on float",)))) == "codegen: value: NE on float"
-    assert str(cause_of("build", failed, "codegen", Facts())).startswith(UNCERTAIN)
+    assert (
+        str(cause_of("build", failed, "codegen", FailureFacts(stored=("NE on float",))))
+        == "codegen: value: NE on float"
+    )
+    assert str(cause_of("build", failed, "codegen", FailureFacts())).startswith(UNCERTAIN)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +81,7 @@ def test_another_type_is_one_cause_in_every_oracle(failed: Failed) -> None:
 
 def test_a_use_after_the_end_of_a_life_has_no_culprit_where_the_pass_does_not_expect_it() -> None:
     used = Failed("reference trap: use-after-kill", "x", evidence=ReferenceTrap("use-after-kill"))
-    after = Facts(ends_lives=True, rewrite=Rewrite())
+    after = FailureFacts(ends_lives=True, rewrite=Rewrite())
     assert cause_of("numeric", used, "FuseTIR", after) == cause_of("numeric", used, "AdjustMatmulOrder", after)
     expected = replace(after, ends_lives=False)
     assert cause_of("numeric", used, "A", expected) != cause_of("numeric", used, "B", expected)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corpus.cause import _REFUSED, Facts, cause_of
+from corpus.cause import _REFUSED, FailureFacts, cause_of
 from oracles.verdict import CRASH, Failed
 from tests.corpus.test_throw_site import frame
 
@@ -36,7 +36,7 @@ def test_what_a_search_meets_is_of_the_rule_whichever_search_it_is() -> None:
         place = ("/project/src/s_tir/schedule/concrete_schedule.cc", f"void tvm::s_tir::Schedule::{primitive}()")
         below = ("/opt/site-packages/tvm/s_tir/meta_schedule/space_generator/space_generator.py", "generate")
         text = "Traceback (most recent call last):\n" + frame(*below) + frame(*place) + said
-        return str(cause_of("survives", Failed(CRASH, "raised", text), search, Facts(rule=rule)))
+        return str(cause_of("survives", Failed(CRASH, "raised", text), search, FailureFacts(rule=rule)))
 
     error = "tvm.s_tir.schedule.schedule.ScheduleError: An error occurred in the schedule primitive"
     one = met("Bind", f"{error} 'bind': The loop is bound", "Replay[cuda]", "AutoBind")
@@ -57,7 +57,9 @@ def test_what_raises_in_a_thread_is_told_by_its_message_and_not_by_what_hands_it
             + frame(*place)
             + f"RuntimeError: parallel_for_dynamic error with {said}\n"
         )
-        return str(cause_of("survives", Failed(CRASH, "raised", text), "Evolve[llvm]", Facts(rule="RewriteLayout")))
+        return str(
+            cause_of("survives", Failed(CRASH, "raised", text), "Evolve[llvm]", FailureFacts(rule="RewriteLayout"))
+        )
 
     one = handed_on("Check failed: (args.size() == initial_indices_orig.size()) is false: ")
     assert one.startswith("RewriteLayout: ")

@@ -11,7 +11,7 @@ import pytest
 
 from corpus.frames import FRAMES, WIDTH, entries
 from corpus.poison_fill import Fill
-from corpus.repro_calls import Call
+from corpus.repro_calls import ScriptCall
 from tests.test_imports import ROOT
 
 WRITERS = [
@@ -49,7 +49,7 @@ def read_of(template: str, record: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("template", "record", "kind"), [("calls.py.j2", "call", Call), ("scratch.py.j2", "fill", Fill)]
+    ("template", "record", "kind"), [("calls.py.j2", "call", ScriptCall), ("scratch.py.j2", "fill", Fill)]
 )
 def test_what_a_template_reads_of_a_record_is_there(template: str, record: str, kind: type) -> None:
     read = read_of(template, record)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corpus.throw_site import (
-    Site,
+    ThrowSite,
     called_operator,
     crashed_in,
     defines_variables,
@@ -40,8 +40,8 @@ TRACEBACK = "Traceback (most recent call last):\n" + "".join(
 
 def test_the_places_of_a_traceback_are_those_of_the_repository() -> None:
     assert sites(TRACEBACK) == (
-        Site("python/tvm/ir/transform.py", "__call__"),
-        Site("src/relax/transform/fuse_tir.cc", "relax::FusedTIRConstructor::ConstructFunc"),
+        ThrowSite("python/tvm/ir/transform.py", "__call__"),
+        ThrowSite("src/relax/transform/fuse_tir.cc", "relax::FusedTIRConstructor::ConstructFunc"),
     )
 
 
@@ -109,7 +109,7 @@ BACKTRACE = "!!!!!!! Segfault encountered !!!!!!!\n" + "".join(
 def test_a_crash_is_where_the_innermost_function_of_tvm_is() -> None:
     assert crashed(BACKTRACE)
     assert not crashed(TRACEBACK)
-    assert crashed_in(BACKTRACE) == Site("", "runtime::memory::StorageObj::AllocTensor")
+    assert crashed_in(BACKTRACE) == ThrowSite("", "runtime::memory::StorageObj::AllocTensor")
     assert crashed_in("!!!!!!! Segfault encountered !!!!!!!\n" + frame("Python/ceval.c", "_PyEval_Vector")) is None
 
 
@@ -138,15 +138,15 @@ def test_a_crash_is_where_the_innermost_function_of_tvm_is() -> None:
     ],
 )
 def test_code_for_one_thing_tells_the_bug(file: str, function: str, tells: bool) -> None:
-    assert is_telling(Site(file, function)) is tells
+    assert is_telling(ThrowSite(file, function)) is tells
 
 
 def test_a_file_is_its_passs_own_by_its_name() -> None:
-    fuses = Site("src/relax/transform/fuse_ops.cc", "relax::OperatorFusor::GetGroupFromVar")
+    fuses = ThrowSite("src/relax/transform/fuse_ops.cc", "relax::OperatorFusor::GetGroupFromVar")
     assert is_own(fuses, "FuseOps")
     assert not is_own(fuses, "MergeCompositeFunctions")
     assert is_shared(fuses)
-    assert not is_shared(Site("src/relax/transform/utils.h", "relax::F"))
+    assert not is_shared(ThrowSite("src/relax/transform/utils.h", "relax::F"))
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_the_operator_whose_call_cannot_be_typed(file: str, function: str, messa
 
 
 def test_analyzers_are_told_of_variables_in_two_functions() -> None:
-    assert defines_variables(Site("src/sym/const_int_bound.cc", "sym::ConstIntBoundAnalyzer::Impl::Update"))
-    assert defines_variables(Site("src/arith/x.cc", "arith::Impl::Bind"))
-    assert not defines_variables(Site("src/sym/x.cc", "sym::Simplify"))
-    assert not defines_variables(Site("src/tirx/ir/stmt.cc", "tirx::Bind::Bind"))
+    assert defines_variables(ThrowSite("src/sym/const_int_bound.cc", "sym::ConstIntBoundAnalyzer::Impl::Update"))
+    assert defines_variables(ThrowSite("src/arith/x.cc", "arith::Impl::Bind"))
+    assert not defines_variables(ThrowSite("src/sym/x.cc", "sym::Simplify"))
+    assert not defines_variables(ThrowSite("src/tirx/ir/stmt.cc", "tirx::Bind::Bind"))

@@ -24,7 +24,7 @@ from corpus.registry import BadRegistry, KnownCause, add_entries, read_registry
 from corpus.replayable import Replayable, replayable
 from corpus.signature_baseline import read_known, write_known
 from corpus.store import CorruptCase, StoredCase, read_case, write_case
-from fuzzer.plugin.harvester import Kept
+from fuzzer.plugin.harvester import KeptModule
 from fuzzer.render import show_replay
 from fuzzer.results import ReplayResult
 from oracles.evidence import DeadBinding
@@ -309,7 +309,7 @@ def changes_of_kept(base: Path) -> st.SearchStrategy[Change]:
 
 def read_a_kept_module(folder: Path) -> bool:
     try:
-        kept = Kept.read(folder / "kept.json")
+        kept = KeptModule.read(folder / "kept.json")
     except CorruptCase as error:
         assert_named(error, folder)
         return False

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzzer.campaign.docket import SAME_PLACE, TRIES, Docket, Key, Open
+from fuzzer.campaign.docket import SAME_PLACE, TRIES, Docket, FailureKey, Open
 from fuzzer.protocol import Failure
 from oracles.verdict import WRONG_RESULT
 
@@ -15,7 +15,7 @@ CRASH = Failure(3, "survives", "crash", "Check failed: x", "", "FuseOps", "A")
 WRONG = Failure(5, "numeric", WRONG_RESULT, "1 is not 2", "", "CSE", "B")
 
 
-def taken(docket: Docket) -> tuple[Key, Open]:
+def taken(docket: Docket) -> tuple[FailureKey, Open]:
     key, work = docket.take()
     return key, work
 

@@ -13,7 +13,7 @@ from corpus.finding import Finding
 from fuzzer.plugin import ending
 from fuzzer.plugin.ending import as_it_is
 from fuzzer.plugin.spy import Missed
-from fuzzer.plugin.watch import Ledger, Sighting, Watch
+from fuzzer.plugin.watch import Ledger, Sighting, SuiteWatch
 from fuzzer.protocol import Failure
 from tests.reports.reports_data import finding
 
@@ -31,7 +31,7 @@ def test_the_first_exception_of_ours_is_kept_and_each_is_counted() -> None:
 
 
 def test_a_pass_that_raises_is_counted_as_rejecting_its_module(tmp_path: Path) -> None:
-    watch = Watch(tmp_path, 1.0)
+    watch = SuiteWatch(tmp_path, 1.0)
     watch._missed(Missed("whatever is said", raised=True), "Mine")
     watch._missed(Missed("the pass raised"), "Mine")
     assert watch.ledger.tally.passes["Mine"]["rejected"] == 1

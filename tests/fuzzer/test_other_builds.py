@@ -111,7 +111,7 @@ def test_none_where_only_some_passes_are_under_test(told: list[str]) -> None:
 def test_nothing_is_said_where_the_ordinary_build_does_not_agree(
     monkeypatch: pytest.MonkeyPatch, told: list[str], ordinary: Verdict
 ) -> None:
-    monkeypatch.setattr(building.BuildTrial, "attempt", lambda *_given: building.Attempt(ordinary))
+    monkeypatch.setattr(building.BuildTrial, "attempt", lambda *_given: building.BuildAttempt(ordinary))
     result = judged("build_o3")
     assert told == []
     assert result.failures == []

@@ -9,7 +9,7 @@ import pytest
 
 from corpus.registry import KnownCause, Registry
 from fuzzer.replaying.comparison import is_recorded, outcome_of
-from fuzzer.replaying.ending import Broken, Fails, Gone, ScriptEnd, Unportable, ending_of
+from fuzzer.replaying.ending import BrokenScript, Fails, Gone, ScriptEnd, Unportable, ending_of
 from oracles.evidence import AnotherForm, Died, Evidence, Hung, LeftForVm, NotReadBack, ReferenceTrap
 from tests.fuzzer.test_replay import stored
 
@@ -62,9 +62,9 @@ def ended(status: int, stdout: str = "", *trace: str, text: str = SCRIPT) -> Scr
         (ended(1, "exit 3"), "exit"),
         (ended(155), "hang"),
         (ended(139), "signal"),
-        (ended(137), Broken),
-        (ended(7, "what"), Broken),
-        (ended(1, "", "RuntimeError: ours\n"), Broken),
+        (ended(137), BrokenScript),
+        (ended(7, "what"), BrokenScript),
+        (ended(1, "", "RuntimeError: ours\n"), BrokenScript),
         (ended(139, text="import os\nm = tvm.ir.load_json(file.read())\nos.fork()\n"), Unportable),
         (ended(139, text="import os\nm = tvm.ir.load_json(tvm.ir.save_json(m))\nos.fork()\n"), "signal"),
         (ended(139, text="import os\nm = tvm.ir.load_json(file.read())\n# os.fork()\n"), "signal"),

@@ -14,7 +14,7 @@ import pytest
 from corpus.answers import WORDS
 from corpus.frames import FRAMES
 from corpus.replayable import CORPUS
-from corpus.repro_calls import Call, Gives
+from corpus.repro_calls import Gives, ScriptCall
 from fuzzer.replaying.ending import Ending, Fails, Gone, ScriptEnd, Unportable, ending_of
 from fuzzer.replaying.script import parts_of
 from oracles.scripts import script_for
@@ -101,7 +101,7 @@ def test_results_of_another_form_are_told_from_other_values(
     tmp_path: Path, gives: Gives, result: str, of_form: bool | None
 ) -> None:
     wanted = "np.array([1, 2], 'float32')"
-    call = Call("main", "", [], [], gives, [wanted], ["0.0"], ["0.0"], frozenset({"float32"}), any_value=False)
+    call = ScriptCall("main", "", [], [], gives, [wanted], ["0.0"], ["0.0"], frozenset({"float32"}), any_value=False)
     calls = FRAMES.get_template("calls.py.j2").render(
         machine=None, device="", compiled="", calls=[call], repeated=False, plain=False, compares=True
     )

@@ -13,7 +13,7 @@ from corpus.registry import cause_id
 from oracles.evidence import Died
 from reports import junit, markdown, sarif
 from reports.formats import FORMATS, Format, format_named
-from reports.summary import Ended, Report
+from reports.summary import Report, RunEnd
 from reports.words import SCREEN
 from tests.reports.reports_data import NASTY, facts, finding, known_finding, report, tally
 
@@ -205,7 +205,7 @@ ENDS = [
 
 @pytest.mark.parametrize(("ended", "says"), ENDS)
 @pytest.mark.parametrize("row", FORMATS, ids=lambda row: row.name)
-def test_every_format_says_how_the_run_ended(row: Format, ended: Ended | None, says: str | None) -> None:
+def test_every_format_says_how_the_run_ended(row: Format, ended: RunEnd | None, says: str | None) -> None:
     text = row.render(Report(replace(facts(), ended=ended), tally(), ()))
     assert [other for _, other in ENDS if other is not None and other in text] == [says] * (says is not None)
 

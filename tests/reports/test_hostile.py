@@ -45,7 +45,7 @@ from reports.formats import FORMATS
 from reports.live import LiveDisplay
 from reports.matrix import Column, Matrix, ReplayRow
 from reports.reached import ALL, Reached
-from reports.summary import Ended, Report, RunFacts, write_out
+from reports.summary import Report, RunEnd, RunFacts, write_out
 from reports.tally import FIELDS, Tally, tally_of
 from reports.terminal import Terminal, cell
 from reports.view import show
@@ -69,7 +69,7 @@ def filled(kind: Any, text: str, **others: Any) -> Any:
         int | float: 1.0,
         int: 2,
         bool: False,
-        Ended | None: None,
+        RunEnd | None: None,
         Reached | None: Reached(text, {text: 1, ALL: 1}, {text: 2, ALL: 2}),
         Standing: "new",
     }

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from reports.finding_row import FindingRow
-from reports.summary import Ended, Report, RunFacts, UnreadableOut, read_out, write_out
+from reports.summary import Report, RunEnd, RunFacts, UnreadableOut, read_out, write_out
 from reports.view import NoMerge, read_outs, write_merged
 from tests.reports.reports_data import facts, tally
 
@@ -209,7 +209,7 @@ def test_runs_that_hardly_belong_together_are_named(tmp_path: Path, other: RunFa
         assert [says is not None and says in note for note in notes] == ([True] if says else [])
 
 
-ENDS: list[tuple[tuple[Any, ...], Ended | None]] = [
+ENDS: list[tuple[tuple[Any, ...], RunEnd | None]] = [
     (("done", "done"), "done"),
     (("done", None), None),
     (("done", "interrupted"), "interrupted"),
@@ -219,7 +219,7 @@ ENDS: list[tuple[tuple[Any, ...], Ended | None]] = [
 
 
 @pytest.mark.parametrize(("ends", "merged"), ENDS)
-def test_a_merge_ended_as_the_run_that_did_worst(tmp_path: Path, ends: tuple[Any, ...], merged: Ended | None) -> None:
+def test_a_merge_ended_as_the_run_that_did_worst(tmp_path: Path, ends: tuple[Any, ...], merged: RunEnd | None) -> None:
     outs = [tmp_path / "a", tmp_path / "b"]
     for number, (out, ended) in enumerate(zip(outs, ends, strict=True), 1):
         write_out(out, Report(replace(facts(shard=f"{number}/2"), ended=ended), tally(), ()))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.summary import Ended, Report, read_out, write_out
+from reports.summary import Report, RunEnd, read_out, write_out
 from reports.terminal import Terminal
 from reports.view import read_outs, show, write_merged
 from reports.words import SCREEN, ended_line
@@ -91,7 +91,7 @@ def test_people_see_one_screen_and_whole_paths() -> None:
 
 
 @pytest.mark.parametrize("ended", [None, "unknown", "interrupted"])
-def test_people_see_how_the_run_ended(ended: Ended | None) -> None:
+def test_people_see_how_the_run_ended(ended: RunEnd | None) -> None:
     stream = io.StringIO()
     shown = replace(report(), facts=replace(facts(), ended=ended))
     show(shown, Terminal(file=stream, width=160))

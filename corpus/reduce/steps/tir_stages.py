@@ -23,7 +23,7 @@ from corpus.reduce.realise import TVM_ERRORS
 from generators import tvm_api as T
 from oracles.ir.walk import nodes_of
 
-Place: TypeAlias = tuple[str, T.Stmt]
+NamedStatement: TypeAlias = tuple[str, T.Stmt]
 """A statement of the PrimFunc of a name."""
 
 
@@ -66,9 +66,9 @@ def _all_of(name: str, parts: Sequence[T.Stmt]) -> Joint:
     return Joint(lambda plan, several: _without(plan, [place for one in several for place in one]), places)
 
 
-def _places(view: PlanView) -> list[Place]:
+def _places(view: PlanView) -> list[NamedStatement]:
     """Every statement of every PrimFunc, outer first."""
-    found: list[Place] = []
+    found: list[NamedStatement] = []
     for name, function in view.draft.functions.items():
         if isinstance(function, tirx.PrimFunc):
             visit = lambda statement, name=name: found.append((name, statement))  # noqa: E731
@@ -105,7 +105,7 @@ def _outermost(statement: T.Stmt) -> list[T.Stmt]:
             return []
 
 
-def _without(plan: ReductionPlan, places: Sequence[Place]) -> ReductionPlan:
+def _without(plan: ReductionPlan, places: Sequence[NamedStatement]) -> ReductionPlan:
     if plan.draft.nodes:
         raise NotApplicable("other edits of statements come first")
     for name in dict.fromkeys(name for name, _ in places):

@@ -31,9 +31,7 @@ from corpus.reduce.draft import (
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, callers
 from generators import tvm_api as T
 from generators.case import Argument, EntryCall
-
-Path: TypeAlias = tuple[int, ...]
-"""Where a field is in a nested tuple: the numbers of the fields on the way to it."""
+from generators.relax.nested_tuples import FieldPath
 
 
 def fields(view: PlanView) -> Sequence[Edit]:
@@ -50,7 +48,7 @@ def fields(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
-def _paths(ty: T.Type, before: Path = ()) -> Iterator[Path]:
+def _paths(ty: T.Type, before: FieldPath = ()) -> Iterator[FieldPath]:
     """The fields of a tuple type that can go: last first, outer before inner, none that is alone."""
     if not isinstance(ty, T.TupleType):
         return
@@ -66,7 +64,7 @@ def _result_fields(draft: ModuleDraft, function: Draft) -> Iterator[int]:
         yield from reversed(range(len(result.fields)))
 
 
-def _without_of_parameter(name: str, param: T.Var, path: Path) -> Edit:
+def _without_of_parameter(name: str, param: T.Var, path: FieldPath) -> Edit:
     def edit(plan: ReductionPlan) -> ReductionPlan:
         function = plan.draft.functions.get(name)
         if not isinstance(function, Draft) or param not in function.params:
@@ -104,7 +102,7 @@ def _without_of_result(name: str, number: int) -> Edit:
             raise NotApplicable("gone")
         body = replace(function.body, result=TUPLE(_without(result.fields, number)))
         draft = plan.draft.with_function(name, replace(function, body=body))
-        results: dict[T.Var, Path] = {bind.var: () for _, bind in module_binds(draft) if _calls(bind, name)}
+        results: dict[T.Var, FieldPath] = {bind.var: () for _, bind in module_binds(draft) if _calls(bind, name)}
         if len(results) < callers(draft, name):
             raise NotApplicable(f"{name} is passed around as a value")
         return replace(plan, draft=_uses_follow(draft, results, (number,)))
@@ -123,7 +121,7 @@ def _without(fields_: Sequence[T.Expr], number: int) -> list[T.Expr]:
     return [*fields_[:number], *fields_[number + 1 :]]
 
 
-def _type_without(ty: T.Type, path: Path) -> T.Type:
+def _type_without(ty: T.Type, path: FieldPath) -> T.Type:
     if not isinstance(ty, T.TupleType) or path[0] >= len(ty.fields):
         raise NotApplicable("no such field")
     inner = list(ty.fields)
@@ -133,7 +131,7 @@ def _type_without(ty: T.Type, path: Path) -> T.Type:
     return T.TupleType(inner)
 
 
-def _uses_follow(draft: ModuleDraft, tuples: dict[T.Var, Path], gone: Path) -> ModuleDraft:
+def _uses_follow(draft: ModuleDraft, tuples: dict[T.Var, FieldPath], gone: FieldPath) -> ModuleDraft:
     """The draft with the numbers of fields moved. tuples: variables and what of the tuple they are."""
     known = dict(tuples)
 
@@ -158,7 +156,7 @@ def _uses_follow(draft: ModuleDraft, tuples: dict[T.Var, Path], gone: Path) -> M
     return rewrite_module(draft, rewrite)
 
 
-def _call_sites_follow(draft: ModuleDraft, name: str, place: int, path: Path) -> ModuleDraft:
+def _call_sites_follow(draft: ModuleDraft, name: str, place: int, path: FieldPath) -> ModuleDraft:
     """Calls give a tuple without the field. NotApplicable where they give one that they have not written out."""
 
     def rewrite(bind: DraftBinding) -> tuple[DraftBinding, ...] | None:
@@ -174,7 +172,7 @@ def _call_sites_follow(draft: ModuleDraft, name: str, place: int, path: Path) ->
     return rewrite_module(draft, rewrite)
 
 
-def _expr_without(expr: T.Expr, path: Path) -> T.Expr:
+def _expr_without(expr: T.Expr, path: FieldPath) -> T.Expr:
     if not isinstance(expr, TUPLE):
         raise NotApplicable("not written out")
     inner = list(expr.fields)
@@ -184,12 +182,12 @@ def _expr_without(expr: T.Expr, path: Path) -> T.Expr:
     return TUPLE(inner)
 
 
-def _call_without(call: EntryCall, place: int, path: Path) -> EntryCall:
+def _call_without(call: EntryCall, place: int, path: FieldPath) -> EntryCall:
     given = call.arguments
     return replace(call, arguments=(*given[:place], _argument_without(given[place], path), *given[place + 1 :]))
 
 
-def _argument_without(argument: Argument, path: Path) -> Argument:
+def _argument_without(argument: Argument, path: FieldPath) -> Argument:
     if not isinstance(argument, tuple) or path[0] >= len(argument):
         raise NotApplicable("no tuple is given")
     inner = () if len(path) == 1 else (_argument_without(argument[path[0]], path[1:]),)

@@ -22,7 +22,7 @@ import tvm
 from fuzzer.capture.inside import made
 from fuzzer.capture.inside.definitions import Definitions, Unsayable
 from fuzzer.capture.inside.say import said
-from fuzzer.capture.inside.spool import Level, Spool
+from fuzzer.capture.inside.spool import Spool, StackedPass
 
 if TYPE_CHECKING:
     from tvm.ir.instrument import PassInstrument
@@ -43,7 +43,7 @@ class Where(threading.local):
     test = ""
 
     def __init__(self) -> None:
-        self.stack: list[Level] = []
+        self.stack: list[StackedPass] = []
         self.busy = False
 
 
@@ -182,7 +182,7 @@ def _before(module: tvm.IRModule, info: PassInfo) -> None:
     config, left_out = _configuration(context)
     text = _constructor(info)
     target = tvm.target.Target.current(allow_none=True)
-    level = Level(
+    level = StackedPass(
         name=name,
         number=number,
         module=hash(module),

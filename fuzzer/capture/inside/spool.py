@@ -24,7 +24,7 @@ MOST_FAILURES, MOST_KEPT = 64, 200
 
 
 @dataclass(slots=True)
-class Level:
+class StackedPass:
     """A pass on the stack. number: how often one of this name has been applied. module: the hash of what it was given.
     said: what is written of it. file: where its module is, which may be that of the pass around it."""
 
@@ -36,7 +36,7 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class LastFailure:
     """The last failure. said: the text of its exception."""
 
     number: int
@@ -54,7 +54,7 @@ class Spool:
         self.folder = os.path.join(self.root, f"{process}-{thread}")
         os.makedirs(self.folder, exist_ok=True)
         self.failures = 0
-        self.last_failure: Failure | None = None
+        self.last_failure: LastFailure | None = None
         self.kept = 0
         self.seen: set[tuple[str, int]] = set()
         self._running = os.open(os.path.join(self.folder, "running"), os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC)
@@ -84,17 +84,17 @@ class Spool:
         """So many passes are on the stack."""
         os.pwrite(self._running, b"%08d" % depth, 0)
 
-    def write(self, depth: int, level: Level, module: tvm.IRModule | None) -> None:
+    def write(self, depth: int, level: StackedPass, module: tvm.IRModule | None) -> None:
         """What a pass is and is given. module: None where it is that of the pass around it."""
         if module is not None:
             level.file = str(depth)
             self._write(os.path.join(self.folder, f"{depth}.module"), _text_of(module))
         self._write(os.path.join(self.folder, f"{depth}.said"), json.dumps({**level.said, "module": level.file}))
 
-    def fail(self, stack: Sequence[Level], kind: str, said: str) -> int:
+    def fail(self, stack: Sequence[StackedPass], kind: str, said: str) -> int:
         """The passes on the stack have failed: the innermost with this exception. The number of the failure."""
         self.failures += 1
-        self.last_failure = Failure(self.failures, said)
+        self.last_failure = LastFailure(self.failures, said)
         if self.failures <= MOST_FAILURES:
             about = {"kind": kind, "message": said, "depth": len(stack), "at_s": time.time()}
             self._copy(os.path.join(self.root, f"failure-{self.process}-{self.failures}"), len(stack), about)
@@ -105,7 +105,7 @@ class Spool:
         if number <= MOST_FAILURES:
             self._write(os.path.join(self.root, f"failure-{self.process}-{number}", "escaped"), "")
 
-    def keep(self, stack: Sequence[Level]) -> None:
+    def keep(self, stack: Sequence[StackedPass]) -> None:
         """Copies the call that has just begun where it was asked for: all outermost calls, or one by its name."""
         asked, level = os.environ.get(KEEP, ""), stack[-1]
         if not asked or self.kept >= MOST_KEPT:

@@ -10,18 +10,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from fuzzer.trial.subject.parameters import Path, operator_of, uses
+from fuzzer.trial.subject.parameters import ParameterPath, operator_of, uses
 from generators.case import Argument, EntryCall
 from generators.operators.domain import Domain
 from generators.tvm_api import IRModule
 
 
-def domains_of(module: IRModule, name: str) -> dict[Path, Domain]:
+def domains_of(module: IRModule, name: str) -> dict[ParameterPath, Domain]:
     """The domain of each parameter, or field of one, of a Relax function that has any."""
     return dict(_reached(module, name))
 
 
-def _reached(module: IRModule, name: str) -> Iterator[tuple[Path, Domain]]:
+def _reached(module: IRModule, name: str) -> Iterator[tuple[ParameterPath, Domain]]:
     for use in uses(module, name):
         row = operator_of(use.call)
         for number, domain in () if row is None else row.domains:
@@ -40,7 +40,7 @@ def in_domains(module: IRModule, call: EntryCall, seed: int) -> EntryCall:
     return replace(call, arguments=tuple(arguments))
 
 
-def _with(argument: Argument, fields: Path, domain: Domain, random: np.random.Generator) -> Argument:
+def _with(argument: Argument, fields: ParameterPath, domain: Domain, random: np.random.Generator) -> Argument:
     """The argument with new values at a field. Empty arrays stay, and those of whole numbers where floats are meant."""
     if fields and isinstance(argument, tuple) and fields[0] < len(argument):
         inner = _with(argument[fields[0]], fields[1:], domain, random)

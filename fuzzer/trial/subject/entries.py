@@ -25,7 +25,7 @@ from oracles.reference.tir.signature import is_packed
 
 PREFIX = "call_"
 """The function that calls a PrimFunc has its name with this prefix."""
-Entry: TypeAlias = Callable[[str, GlobalVar, PrimFunc], RelaxFunction]
+EntryOf: TypeAlias = Callable[[str, GlobalVar, PrimFunc], RelaxFunction]
 
 
 class NotCallable(Exception):
@@ -139,7 +139,7 @@ def _with_buffers(prim_func: PrimFunc, places: Mapping[int, Elements]) -> PrimFu
     return T.prim_func(params, whole, prim_func.ret_type, prim_func.attrs)
 
 
-def _with(module: IRModule, entry: Entry, all_of_them: bool) -> IRModule:
+def _with(module: IRModule, entry: EntryOf, all_of_them: bool) -> IRModule:
     if relax_functions(module):
         return module
     module = _typed(module)

@@ -15,7 +15,7 @@ import numpy as np
 from tvm import relax, tirx
 
 from fuzzer.trial.subject.domains import in_domains
-from fuzzer.trial.subject.parameters import Path
+from fuzzer.trial.subject.parameters import ParameterPath
 from fuzzer.trial.subject.scales import PLAIN, ranges_of
 from generators import tvm_api
 from generators.arrays import draw_array
@@ -107,7 +107,7 @@ class _Arguments:
         start = turn % len(extents)
         self._extents = extents[start:] + extents[:start]
         self._symbols: dict[Var, int] = {}
-        self._scales: dict[Path, Range] = {}
+        self._scales: dict[ParameterPath, Range] = {}
         # Even: `draw_array` rounds the contents of odd ones to sixteenths, which is much of a small weight.
         self._seed = 2 * (seed + attempt) + turn * TURN
 
@@ -127,7 +127,7 @@ class _Arguments:
         except Undrawable as error:
             raise ValueError(str(error)) from error
 
-    def _argument(self, ty: Type, path: Path) -> Argument:
+    def _argument(self, ty: Type, path: ParameterPath) -> Argument:
         if isinstance(ty, tvm_api.TensorType):
             return self._tensor(ty, path)
         if isinstance(ty, tvm_api.DistributedType):
@@ -147,7 +147,7 @@ class _Arguments:
             return 1.0 if is_float(dtype) else int(self._extents[0])
         raise Undrawable(f"no argument of type {ty}", NoArgument.TYPE)
 
-    def _tensor(self, ty: Type, path: Path) -> Array:
+    def _tensor(self, ty: Type, path: ParameterPath) -> Array:
         dtype = tvm_api.dtype_name(ty) or "float32"
         try:
             numpy_dtype(dtype)

@@ -15,7 +15,7 @@ from generators.operators.table import OPERATORS
 from generators.tvm_api import BaseFunc, Call, Expr, IRModule, RelaxFunction, Var
 from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, OP, TUPLE_GET_ITEM, VAR, bindings, functions_of
 
-Path: TypeAlias = tuple[int, ...]
+ParameterPath: TypeAlias = tuple[int, ...]
 """A parameter by its number, then the fields of its tuple."""
 _SAME_VALUES = frozenset({"relax.astype", "relax.wrap_param", "relax.stop_lift_params"})
 _CARRIES = (Rounding.MOVE, Rounding.CAST)
@@ -24,11 +24,11 @@ _DEPTH = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ValueOrigin:
     """The parameter, or field of one, whose elements a value holds. moved: an operator has moved them, so that they
     are at other places, some of them or with another sign."""
 
-    path: Path
+    path: ParameterPath
     moved: bool = False
 
 
@@ -37,9 +37,9 @@ class Use:
     """A call of an operator, in the function or in one that it calls."""
 
     call: Call
-    origins: Mapping[Var, Origin]
+    origins: Mapping[Var, ValueOrigin]
 
-    def origin(self, expr: Expr) -> Origin | None:
+    def origin(self, expr: Expr) -> ValueOrigin | None:
         """Where an operand comes from; None for what is computed."""
         return _origin(expr, self.origins)
 
@@ -50,7 +50,9 @@ def uses(module: IRModule, name: str) -> Iterator[Use]:
     functions = functions_of(module)
     function = functions.get(name)
     if function is not None and type(function) is FUNCTION:
-        yield from _uses(functions, function, [Origin((number,)) for number in range(len(function.params))], _DEPTH)
+        yield from _uses(
+            functions, function, [ValueOrigin((number,)) for number in range(len(function.params))], _DEPTH
+        )
 
 
 def operator_of(expr: Expr) -> Operator | None:
@@ -59,7 +61,7 @@ def operator_of(expr: Expr) -> Operator | None:
 
 
 def _uses(
-    functions: Mapping[str, BaseFunc], function: RelaxFunction, given: Sequence[Origin | None], depth: int
+    functions: Mapping[str, BaseFunc], function: RelaxFunction, given: Sequence[ValueOrigin | None], depth: int
 ) -> Iterator[Use]:
     pairs = zip(function.params, given, strict=False)
     origins = {parameter: origin for parameter, origin in pairs if origin is not None}
@@ -72,7 +74,7 @@ def _uses(
 
 
 def _uses_of_call(
-    functions: Mapping[str, BaseFunc], call: Call, origins: Mapping[Var, Origin], depth: int
+    functions: Mapping[str, BaseFunc], call: Call, origins: Mapping[Var, ValueOrigin], depth: int
 ) -> Iterator[Use]:
     if type(call.op) is OP:
         yield Use(call, origins)
@@ -82,7 +84,7 @@ def _uses_of_call(
             yield from _uses(functions, called, [_origin(argument, origins) for argument in call.args], depth - 1)
 
 
-def _origin(expr: Expr, origins: Mapping[Var, Origin]) -> Origin | None:
+def _origin(expr: Expr, origins: Mapping[Var, ValueOrigin]) -> ValueOrigin | None:
     if isinstance(expr, VAR):
         return origins.get(expr)
     if type(expr) is TUPLE_GET_ITEM:

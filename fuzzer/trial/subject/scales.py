@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from tvm import relax
 
-from fuzzer.trial.subject.parameters import Origin, Path, Use, operator_of, uses
+from fuzzer.trial.subject.parameters import ParameterPath, Use, ValueOrigin, operator_of, uses
 from generators import tvm_api
 from generators.operators.row import Operator, Rounding
 from generators.ranges import Range
@@ -23,23 +23,23 @@ from generators.tvm_api import Call, Expr, IRModule
 from oracles.ir.walk import operands
 from oracles.reference.operators import plain
 
-Extent: TypeAlias = Callable[[Expr], int]
+ExtentValue: TypeAlias = Callable[[Expr], int]
 """The value of an extent under the values of symbols. Raises ValueError where that is unknown."""
 WIDTH = math.sqrt(3.0)
 """Half the width of a uniform distribution of variance 1."""
 PLAIN = Range(-WIDTH, WIDTH)
 
 
-def ranges_of(module: IRModule, name: str, extent: Extent) -> dict[Path, Range]:
+def ranges_of(module: IRModule, name: str, extent: ExtentValue) -> dict[ParameterPath, Range]:
     """The ranges of the float tensors among the parameters of a function that are not PLAIN."""
-    ranges: dict[Path, Range] = {}
+    ranges: dict[ParameterPath, Range] = {}
     for use in uses(module, name):
         for origin, terms in _weights(use, extent):
             ranges.setdefault(origin.path, PLAIN.scaled(max(terms, 1) ** -0.5))
     return ranges
 
 
-def _weights(use: Use, extent: Extent) -> Iterator[tuple[Origin, int]]:
+def _weights(use: Use, extent: ExtentValue) -> Iterator[tuple[ValueOrigin, int]]:
     """The parameters that a call meets as weights, and the number of terms that each is summed with."""
     row = operator_of(use.call)
     if row is None:
@@ -54,7 +54,7 @@ def _weights(use: Use, extent: Extent) -> Iterator[tuple[Origin, int]]:
             yield weight, terms
 
 
-def _terms(row: Operator, call: Call, extent: Extent) -> int | None:
+def _terms(row: Operator, call: Call, extent: ExtentValue) -> int | None:
     shapes = [_shape(argument, extent) for argument in call.args]
     if row.terms is None or any(shape is None for shape in shapes):
         return None
@@ -67,7 +67,7 @@ def _terms(row: Operator, call: Call, extent: Extent) -> int | None:
         return None  # a layout with split axes
 
 
-def _weights_of_prim_func(use: Use, extent: Extent) -> Iterator[tuple[Origin, int]]:
+def _weights_of_prim_func(use: Use, extent: ExtentValue) -> Iterator[tuple[ValueOrigin, int]]:
     """A matrix or a kernel that a PrimFunc is given after its first operand may be a weight."""
     given = use.call.args[1]
     for argument in operands(given)[1:] if isinstance(given, tvm_api.TupleExpr) else ():
@@ -76,7 +76,7 @@ def _weights_of_prim_func(use: Use, extent: Extent) -> Iterator[tuple[Origin, in
             yield origin, max(shape[0], math.prod(shape) // shape[0])
 
 
-def _shape(expr: Expr, extent: Extent) -> tuple[int, ...] | None:
+def _shape(expr: Expr, extent: ExtentValue) -> tuple[int, ...] | None:
     ty = tvm_api.type_of(expr)
     if not isinstance(ty, tvm_api.TensorType) or not isinstance(ty.shape, relax.ShapeExpr):
         return None

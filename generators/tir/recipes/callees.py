@@ -34,7 +34,7 @@ def draw_calls(source: Source) -> PrimProgram:
 
 
 @dataclass(frozen=True, slots=True)
-class _Callee:
+class _AddressCallee:
     """A function that changes the buffer at an address, of so many elements, with numbers that it is given."""
 
     gvar: GlobalVar
@@ -59,12 +59,12 @@ class _Callees:
         self.draft.features.add("calls")
         return sequence(*calls)
 
-    def _callee(self, site: Site) -> _Callee:
+    def _callee(self, site: Site) -> _AddressCallee:
         draft, source = self.draft, self.draft.source
         dtype, length = source.pick(NUMBERS), source.integer(2, 6)
         numbers = tuple(source.pick((dtype, draft.index_dtype)) for _ in range(source.integer(0, 2)))
         gvar = GlobalVar(draft.new_name("callee"))
-        callee = _Callee(gvar, dtype, length, numbers)
+        callee = _AddressCallee(gvar, dtype, length, numbers)
         recursive = source.flip(KNOBS.callees.recursive)
         if recursive:
             callee = replace(callee, numbers=("int32",))
@@ -78,7 +78,7 @@ class _Callees:
         return callee
 
 
-def _memory(draft: FunctionDraft, callee: _Callee, length: Expr | int) -> tuple[Var, DraftTensor, Stmt]:
+def _memory(draft: FunctionDraft, callee: _AddressCallee, length: Expr | int) -> tuple[Var, DraftTensor, Stmt]:
     """The parameter that is an address, the buffer there, and its declaration."""
     address = tirx.Var(draft.new_name("p"), tvm.ir.PointerType(tvm_api.PrimType(callee.dtype)))
     values, fraction = held_range(callee.dtype)
@@ -100,7 +100,7 @@ def _finished(params: list[Var], body: Stmt) -> PrimFunc:
     return tvm_api.prim_func(params, body).with_attr({"s_tir": True, "tirx.noalias": True})
 
 
-def _function(site: Site, callee: _Callee) -> PrimFunc:
+def _function(site: Site, callee: _AddressCallee) -> PrimFunc:
     draft = site.draft
     outside = draft.touched, draft.tensors
     draft.touched, draft.tensors = [], []
@@ -115,7 +115,7 @@ def _function(site: Site, callee: _Callee) -> PrimFunc:
     return _finished([address, *names], body)
 
 
-def _recursive(site: Site, callee: _Callee) -> PrimFunc:
+def _recursive(site: Site, callee: _AddressCallee) -> PrimFunc:
     """Changes an element with its neighbour, and calls itself for the rest."""
     draft = site.draft
     left = tirx.Var(draft.new_name("x"), "int32")
@@ -129,7 +129,7 @@ def _recursive(site: Site, callee: _Callee) -> PrimFunc:
     return _finished([address, left], sequence(declared, tirx.IfThenElse(tirx.GT(left, one), body, None)))
 
 
-def _call(site: Site, callee: _Callee) -> Stmt:
+def _call(site: Site, callee: _AddressCallee) -> Stmt:
     """A call for each row of a new buffer, or for one of them."""
     draft, source = site.draft, site.draft.source
     rows = draft.extent(source.integer(1, 4))
@@ -142,11 +142,11 @@ def _call(site: Site, callee: _Callee) -> Stmt:
     return _called(site, callee, tensor, draft.number(source.integer(0, rows.value - 1)))
 
 
-def _of(callee: _Callee, arguments: list[Expr]) -> Expr:
+def _of(callee: _AddressCallee, arguments: list[Expr]) -> Expr:
     return tvm_api.prim_call(callee.gvar, arguments, tvm_api.VOID)
 
 
-def _called(site: Site, callee: _Callee, tensor: DraftTensor, row: Expr) -> Stmt:
+def _called(site: Site, callee: _AddressCallee, tensor: DraftTensor, row: Expr) -> Stmt:
     draft = site.draft
     address = tirx.address_of(tirx.BufferLoad(tensor.buffer, [row, draft.number(0)]))
     if "recursive_call" in draft.features:

@@ -94,7 +94,7 @@ class _Kernel:
         extents = tuple(self.draft.extent(n) for n in dims)
         return self.draft.add_tensor("A" if role == "input" else "T", extents, self.draft.dtype, values, role=role)
 
-    def marked(self, walk: _Walk, body: Stmt, held: DraftTensor) -> Stmt:
+    def marked(self, walk: _ThreadWalk, body: Stmt, held: DraftTensor) -> Stmt:
         """A block of the annotation, in which each thread does the body for its elements."""
         body = around(self.draft, [walk.lanes], body, tirx.ForKind.VECTORIZED) if walk.lanes.count > 1 else body
         body = body if walk.condition is None else tirx.IfThenElse(walk.condition, body, None)
@@ -103,7 +103,7 @@ class _Kernel:
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
+class _ThreadWalk:
     """How a thread goes through its elements: its turns, the lanes of a vector, the indices, and which turns count."""
 
     turn: LoopAxis
@@ -141,7 +141,7 @@ def _annotations(draft: FunctionDraft) -> Annotations:
     return {"permuted_layout": favour(source, 1, True, "g2s_A")}
 
 
-def _walk(kernel: _Kernel, *, wide: bool, turned: bool) -> _Walk:
+def _walk(kernel: _Kernel, *, wide: bool, turned: bool) -> _ThreadWalk:
     """wide: eight elements of a row at a time. turned: column by column, else row by row."""
     draft, shape = kernel.draft, kernel.shape
     lanes = axis(draft, _LANES if wide else 1)
@@ -156,7 +156,7 @@ def _walk(kernel: _Kernel, *, wide: bool, turned: bool) -> _Walk:
         place[-1] = tirx.Add(tirx.Mul(place[-1], draft.number(lanes.count)), lanes.var)
         draft.features.add("permuted_vectors")
     left = turn.count * kernel.thread.count != prod(pieces)
-    return _Walk(turn, lanes, place, tirx.LT(position, draft.number(prod(pieces))) if left else None)
+    return _ThreadWalk(turn, lanes, place, tirx.LT(position, draft.number(prod(pieces))) if left else None)
 
 
 def _filled(kernel: _Kernel, given: DraftTensor, held: DraftTensor) -> Stmt:

@@ -116,7 +116,7 @@ class SharingKnobs:
 
 
 @dataclass(frozen=True, slots=True)
-class WeightKnobs:
+class WeightLayoutKnobs:
     """Weights in another layout."""
 
     skipped: float = 0.2
@@ -146,7 +146,7 @@ class PlainKnobs:
     pointers: PointerKnobs = PointerKnobs()
     assumptions: AssumptionKnobs = AssumptionKnobs()
     sharing: SharingKnobs = SharingKnobs()
-    weights: WeightKnobs = WeightKnobs()
+    weights: WeightLayoutKnobs = WeightLayoutKnobs()
     matches: MatchKnobs = MatchKnobs()
 
 

@@ -35,7 +35,7 @@ KNOBS = ReducerKnobs()
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class ResultTensors:
     """The tensors that hold results: their shape, the indices of the one that is computed, and their scope."""
 
     shape: tuple[int, ...]
@@ -51,7 +51,7 @@ class Results:
 
 
 @dataclass(frozen=True, slots=True)
-class Reduced:
+class ReducedTensors:
     """The tensors that a reduction writes, its body and its init."""
 
     tensors: tuple[DraftTensor, ...]
@@ -66,7 +66,7 @@ _SIMPLE: dict[str, Callable[[Expr, Expr], Expr]] = {
 }
 
 
-def draw_reducer(draft: FunctionDraft, results: Results, at: Term, element: Term, length: int) -> Reduced:
+def draw_reducer(draft: FunctionDraft, results: ResultTensors, at: Term, element: Term, length: int) -> ReducedTensors:
     """A reduction of so many elements; `at` is the place of one among them."""
     if draft.source.flip(KNOBS.tuples):
         if draft.source.flip(KNOBS.two_sums) or element.dtype in ("float16", "bfloat16"):
@@ -80,7 +80,7 @@ def draw_reducer(draft: FunctionDraft, results: Results, at: Term, element: Term
     result, where = results.new(draft, element.dtype, values), results.where
     update = _SIMPLE[kind](load(result, where).expr, element.expr)
     body = BlockBody(tirx.BufferStore(result.buffer, update, where), tirx.BufferStore(result.buffer, init, where))
-    return Reduced((result,), body)
+    return ReducedTensors((result,), body)
 
 
 def _identity(kind: str, element: Term, length: int) -> tuple[Expr, Range]:
@@ -96,7 +96,7 @@ def _identity(kind: str, element: Term, length: int) -> tuple[Expr, Range]:
             return tirx.max_value(element.dtype), element.range
 
 
-def _two_sums(draft: FunctionDraft, results: Results, element: Term, length: int) -> Reduced:
+def _two_sums(draft: FunctionDraft, results: ResultTensors, element: Term, length: int) -> ReducedTensors:
     """The sum of the elements, and that of their squares or of their signs changed."""
     element = bounded(element, Range(-2, 2, True))
     square = draft.source.flip() and element.dtype != "bfloat16"
@@ -109,7 +109,7 @@ def _two_sums(draft: FunctionDraft, results: Results, element: Term, length: int
     return _pair(draft, made, updates, [constant(0, t.dtype).expr for t in terms], results.where)
 
 
-def _extreme(draft: FunctionDraft, results: Results, at: Term, element: Term, length: int) -> Reduced:
+def _extreme(draft: FunctionDraft, results: ResultTensors, at: Term, element: Term, length: int) -> ReducedTensors:
     """The greatest or least element and where it is, in both forms that TVM knows: of equal elements the second one
     takes the first; for the other, elements are made distinct, since which one is found depends on the order."""
     source, dtype = draft.source, element.dtype
@@ -137,7 +137,7 @@ def _extreme(draft: FunctionDraft, results: Results, at: Term, element: Term, le
 
 def _pair(
     draft: FunctionDraft, results: list[DraftTensor], updates: list[Expr], inits: list[Expr], where: list[Expr]
-) -> Reduced:
+) -> ReducedTensors:
     """Two values that are reduced together; stores in any order."""
     names = [tirx.Var(draft.new_name("x"), r.dtype) for r in results]
     binds = [tirx.Bind(name, value) for name, value in zip(names, updates, strict=True)]
@@ -147,4 +147,4 @@ def _pair(
         if draft.source.flip(KNOBS.reordered):
             order.reverse()
             draft.features.add("reordered_pair")
-    return Reduced(tuple(results), BlockBody(tirx.SeqStmt([*binds, *stores]), tirx.SeqStmt(firsts)))
+    return ReducedTensors(tuple(results), BlockBody(tirx.SeqStmt([*binds, *stores]), tirx.SeqStmt(firsts)))

@@ -32,7 +32,7 @@ from generators.tir.recipes.bound_loops import (
     small_range,
 )
 from generators.tir.recipes.recipe import PrimRecipe
-from generators.tir.recipes.thread_reducers import Results, draw_reducer
+from generators.tir.recipes.thread_reducers import ResultTensors, draw_reducer
 from generators.tir.site import sequence
 from generators.tir.terms import Term, constant
 from generators.tvm_api import Expr, Node, Stmt
@@ -197,7 +197,7 @@ def _reduction(
     iters, row, at = _axes(draft, rows, turns)
     element = _element(draft, given, row, at, before, length)
     where, scope = ([] if row is None else [row.expr]), _scope(draft, rows)
-    reduced = draw_reducer(draft, Results(rows.shape, where, scope), at, element, length)
+    reduced = draw_reducer(draft, ResultTensors(rows.shape, where, scope), at, element, length)
     conditions = [*rows.conditions, *([] if turns.whole else [tirx.LT(turns.position, draft.number(length))])]
     if len(conditions) == 2 and draft.source.flip():
         conditions.reverse()
@@ -286,7 +286,7 @@ def _by_parts(
         predicate=conjunction(inside),
     )
     (one, t), (two, row) = axes((thread.count, REDUCE), (rows.count, SPATIAL))
-    results = Results(rows.shape, [row.expr], _scope(draft, rows))
+    results = ResultTensors(rows.shape, [row.expr], _scope(draft, rows))
     result = results.new(draft, given.dtype, given.range.summed(count).including(0))
     update = tirx.Add(load(result, [row.expr]).expr, load(part, [t.expr, row.expr]).expr)
     body = BlockBody(

@@ -47,7 +47,7 @@ class TooSlow(CompileError):
     """The compiler takes too long, or the disk is full: nothing is said of the source."""
 
 
-class NoCompiler(Exception):
+class NoCppCompiler(Exception):
     """There is no C++ compiler that works; the message says what was tried."""
 
 
@@ -81,7 +81,7 @@ def available() -> str | None:
         return "needs a POSIX system"
     try:
         toolchain()
-    except NoCompiler as error:
+    except NoCppCompiler as error:
         return str(error)
     return None
 
@@ -100,10 +100,10 @@ def compiler_path() -> str:
 def _toolchain(asked: str, path: str) -> Toolchain:
     command = tuple(shlex.split(asked)) or next(((name,) for name in NAMES if shutil.which(name, path=path)), ())
     if not command:
-        raise NoCompiler(f"no C++ compiler: neither $CXX nor any of {', '.join(NAMES)}")
+        raise NoCppCompiler(f"no C++ compiler: neither $CXX nor any of {', '.join(NAMES)}")
     found = shutil.which(command[0], path=path)
     if found is None:
-        raise NoCompiler(f"no C++ compiler: $CXX is {asked}, which is not there")
+        raise NoCppCompiler(f"no C++ compiler: $CXX is {asked}, which is not there")
     command = (os.path.abspath(found), *command[1:])
     try:
         version = _run([*command, "--version"])
@@ -111,7 +111,7 @@ def _toolchain(asked: str, path: str) -> Toolchain:
         if not (folder / RUNTIME).exists():
             _prepare(command, folder)
     except (CompileError, OSError) as error:
-        raise NoCompiler(f"the C++ compiler {command[0]} does not work: {error}") from error
+        raise NoCppCompiler(f"the C++ compiler {command[0]} does not work: {error}") from error
     return Toolchain(command, tuple((folder / "flags").read_text().splitlines()), folder)
 
 

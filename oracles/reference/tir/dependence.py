@@ -31,8 +31,8 @@ from oracles.reference.tir.nodes import (
     For,
     Forget,
     If,
+    Initialised,
     Jump,
-    Known,
     Let,
     Load,
     Logic,
@@ -90,7 +90,7 @@ _CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
     **dict.fromkeys((Bin, Cmp, Logic), attrgetter("a", "b")),
     **dict.fromkeys((Not, Cast), lambda node: (node.a,)),
     Select: attrgetter("cond", "then", "other"),
-    **dict.fromkeys((Load, Known), attrgetter("indices")),
+    **dict.fromkeys((Load, Initialised), attrgetter("indices")),
     Call: attrgetter("args"),
     Let: attrgetter("value", "body"),
 }
@@ -207,7 +207,7 @@ class Dependence:
         for expr in exprs:
             for node in walk(expr):
                 match node:
-                    case Load(buffer, indices) | Known(buffer, indices):
+                    case Load(buffer, indices) | Initialised(buffer, indices):
                         total.access(buffer, indices)
                     case Let(var):
                         total.defined.add(var.key)

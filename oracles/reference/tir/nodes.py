@@ -17,14 +17,14 @@ from oracles.reference.tir.scalar_types import DTYPES as DTYPES
 from oracles.reference.tir.scalar_types import INT64 as INT64
 from oracles.reference.tir.scalar_types import DType as DType
 
-Number: TypeAlias = int | float | bool
+ConstValue: TypeAlias = int | float | bool
 
 
 @by_structure
 class Const:
     """A literal: a Python int, float or bool."""
 
-    value: Number
+    value: ConstValue
     dtype: DType
 
 
@@ -118,7 +118,7 @@ class Call:
 
 
 @by_structure
-class Known:
+class Initialised:
     """Whether an element of a buffer is initialised."""
 
     buffer: Buffer
@@ -136,7 +136,7 @@ class Let:
     dtype: DType
 
 
-Expr = Const | Var | Bin | Cmp | Logic | Not | Cast | Select | Load | Call | Known | Let
+Expr = Const | Var | Bin | Cmp | Logic | Not | Cast | Select | Load | Call | Initialised | Let
 
 
 @by_identity

@@ -16,7 +16,7 @@ from oracles.reference.tir.nodes import (
     Forget,
     Function,
     If,
-    Known,
+    Initialised,
     Load,
     Seq,
     Stmt,
@@ -38,7 +38,7 @@ def carrying(function: Function) -> Function:
         if not isinstance(source, Load) or {source.buffer.memory, store.buffer.memory} & shared:
             return store
         unsure.add(store.buffer.slot)
-        return If(Known(source.buffer, source.indices), store, Forget(store.buffer, store.indices))
+        return If(Initialised(source.buffer, source.indices), store, Forget(store.buffer, store.indices))
 
     def visit(node: Stmt) -> Stmt:
         match node:

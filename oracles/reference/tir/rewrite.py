@@ -18,8 +18,8 @@ from oracles.reference.tir.nodes import (
     Expr,
     For,
     If,
+    Initialised,
     Jump,
-    Known,
     Load,
     Seq,
     Stmt,
@@ -45,8 +45,8 @@ def substitute(expr: Expr, by: dict[Expr, Expr], place: Relocation = _same_place
             return by.get(expr, expr)
         case Load(buffer, indices, dtype):
             return Load(*place(buffer, tuple(substitute(index, by, place) for index in indices)), dtype)
-        case Known(buffer, indices, dtype):
-            return Known(*place(buffer, tuple(substitute(index, by, place) for index in indices)), dtype)
+        case Initialised(buffer, indices, dtype):
+            return Initialised(*place(buffer, tuple(substitute(index, by, place) for index in indices)), dtype)
         case Call(name, args, dtype):
             return Call(name, tuple(substitute(arg, by, place) for arg in args), dtype)
         case _:

@@ -30,7 +30,7 @@ from oracles.reference.tir.nodes import (
     For,
     Forget,
     If,
-    Known,
+    Initialised,
     Load,
     Select,
     Seq,
@@ -85,7 +85,7 @@ def needs_warps(kernel: Kernel, store: Store) -> bool:
 def _all_initialised(kernel: Kernel, value: Expr) -> Guards:
     """That all elements that a value is computed from, and that may be uninitialised, are initialised."""
     loads = [node for node in walk(value) if isinstance(node, Load) and node.buffer.slot in kernel.memory.unsure]
-    return tuple(dict.fromkeys(Known(load.buffer, load.indices) for load in loads))
+    return tuple(dict.fromkeys(Initialised(load.buffer, load.indices) for load in loads))
 
 
 def warp_store(kernel: Kernel, store: Store, guards: Guards) -> Stmt:

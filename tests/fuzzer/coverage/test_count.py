@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fuzzer.coverage.block_map import BlockMap, FileRun
-from fuzzer.coverage.count import FIRST_S, Meter, Row, by_file, by_folder, by_pass, rows
+from fuzzer.coverage.count import FIRST_S, CoverageRow, Meter, by_file, by_folder, by_pass, rows
 from fuzzer.coverage.hits import HITS_FILE, Hits, UnreadableHits, make_hits, read_hits, together
 from generators.passes.table import PASSES
 
@@ -45,13 +45,13 @@ def test_rows_of_folders_files_and_passes() -> None:
         ("relax/transform/fuse_ops.cc", 3, 7),
     ]
     reasons = {"FuseOps": "src/relax/transform/fuse_ops.cc, and src/sym/analyzer.cc: groups", "Other": "no file"}
-    assert rows(found, by_pass(reasons)) == [Row("FuseOps", 20, 3)]
+    assert rows(found, by_pass(reasons)) == [CoverageRow("FuseOps", 20, 3)]
     assert rows(found, by_pass({"Gone": "src/relax/gone.cc: not in this library"})) == []
 
 
 def test_rows_beside_another() -> None:
     relax, *_ = rows(hits(10, 11, 12), by_folder(hits()), hits(12, 13, 14, 15, 30))
-    assert relax == Row("relax", 20, 3, theirs=4, both=1)
+    assert relax == CoverageRow("relax", 20, 3, theirs=4, both=1)
     assert relax.missed == 3
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fuzzer.coverage.command import count_command
-from fuzzer.coverage.count import Row, by_file, rows
+from fuzzer.coverage.count import CoverageRow, by_file, rows
 from fuzzer.coverage.ground import Ground, ground
 from fuzzer.coverage.hits import Hits, read_hits
 from tests.fuzzer.coverage import subject
@@ -52,7 +52,7 @@ def reached_by(code: str, tvm: Ground, path: Path) -> Hits:
     return counted.hits
 
 
-def files(hits: Hits) -> dict[str, Row]:
+def files(hits: Hits) -> dict[str, CoverageRow]:
     return {row.name: row for row in rows(hits, by_file(hits))}
 
 

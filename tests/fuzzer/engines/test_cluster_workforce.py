@@ -11,7 +11,7 @@ import pytest
 from fuzzer.engines import cluster_workforce
 from fuzzer.engines.cluster import ClusterGone
 from fuzzer.engines.cluster_workforce import BATCH, SLICE_S, STRIKES, ClusterWorkforce, batch_of
-from fuzzer.engines.messages import OPENING, Opening, Said, versions
+from fuzzer.engines.messages import OPENING, Opening, SeatSaid, versions
 from fuzzer.errors import EnvironmentFault
 from fuzzer.processes.lines import Lines, line_of
 from fuzzer.processes.workforce import FromWorker, Slot, WorkerLost
@@ -29,7 +29,7 @@ class FakeCluster:
     name: str = "fake://here"
     opened: list[tuple[str, str]] = field(default_factory=list)
     given: list[tuple[str, str, int, Command]] = field(default_factory=list)
-    waiting: list[Said] = field(default_factory=list)
+    waiting: list[SeatSaid] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
     closed: list[tuple[str, set[str]]] = field(default_factory=list)
 
@@ -44,7 +44,7 @@ class FakeCluster:
     def submit(self, place: str, seat: str, task: int, command: bytes) -> None:
         self.given.append((place, seat, task, next(iter(Lines[Command](Command).take(command)))))
 
-    def heard(self, timeout_s: float) -> list[Said]:
+    def heard(self, timeout_s: float) -> list[SeatSaid]:
         heard, self.waiting = self.waiting, []
         return heard
 
@@ -60,12 +60,12 @@ class FakeCluster:
         """The seats that were opened at these places last are ready."""
         for place, seat in self.opened:
             if place in places and seat not in self.forgotten:
-                self.waiting.append(Said(seat, OPENING, 0, READY, ended=True, versions=versions()))
+                self.waiting.append(SeatSaid(seat, OPENING, 0, READY, ended=True, versions=versions()))
 
     def says(self, seat: str, task: int, part: int, *answers: Answer, lost: str = "") -> None:
         lines = b"".join(map(line_of, answers))
         ended = bool(lost) or any(isinstance(answer, Done) for answer in answers)
-        self.waiting.append(Said(seat, task, part, lines, ended, lost))
+        self.waiting.append(SeatSaid(seat, task, part, lines, ended, lost))
 
 
 @pytest.fixture(autouse=True)
@@ -178,7 +178,7 @@ def test_a_place_that_comes_gets_seats_and_so_does_one_that_lost_one() -> None:
     cluster = FakeCluster({"a": 1})
     force = opened(cluster, "a")
     cluster.there = {"a": 1, "b": 1}
-    cluster.waiting.append(Said(cluster.opened[0][1], OPENING, 0, ended=True, lost="killed"))
+    cluster.waiting.append(SeatSaid(cluster.opened[0][1], OPENING, 0, ended=True, lost="killed"))
     hear(force)
     hear(force)
     assert sorted(place for place, _ in cluster.opened) == ["a", "a", "b"]
@@ -203,7 +203,7 @@ def test_a_node_with_other_versions_is_left_out_with_one_line(
     other = msgspec.structs.replace(versions(), **{field: "9.9"})
     for place, seat in cluster.opened:
         if place == "b":
-            cluster.waiting.append(Said(seat, OPENING, 0, READY, ended=True, versions=other))
+            cluster.waiting.append(SeatSaid(seat, OPENING, 0, READY, ended=True, versions=other))
     cluster.ready("a")
     hear(force)
     hear(force)
@@ -217,7 +217,7 @@ def test_a_node_whose_own_tvm_differs_from_the_others_is_left_out(capsys: pytest
     force = opened(cluster, "a")
     seat = next(seat for place, seat in cluster.opened if place == "b")
     built = line_of(Ready("0.28.dev0", "0.1", "1"))
-    cluster.waiting.append(Said(seat, OPENING, 0, built, ended=True, versions=versions()))
+    cluster.waiting.append(SeatSaid(seat, OPENING, 0, built, ended=True, versions=versions()))
     assert hear(force) == []
     assert "b left out: it has TVM 0.28.dev0, others 0.27" in capsys.readouterr().err
 
@@ -226,7 +226,9 @@ def test_where_no_node_is_left_the_campaign_does_not_begin() -> None:
     cluster = FakeCluster({"a": 1})
     force = workforce(cluster)
     hear(force)
-    cluster.waiting.append(Said(cluster.opened[0][1], OPENING, 0, ended=True, lost="no passfuzz there", useless=True))
+    cluster.waiting.append(
+        SeatSaid(cluster.opened[0][1], OPENING, 0, ended=True, lost="no passfuzz there", useless=True)
+    )
     hear(force)
     with pytest.raises(EnvironmentFault, match="^fake://here cannot be used: no passfuzz there$"):
         hear(force)
@@ -237,7 +239,7 @@ def test_what_every_node_refuses_is_refused() -> None:
     force = workforce(cluster)
     hear(force)
     refused = Refused("--oracles foo: unknown oracle")
-    said = Said(cluster.opened[0][1], OPENING, 0, line_of(refused), ended=True, versions=versions())
+    said = SeatSaid(cluster.opened[0][1], OPENING, 0, line_of(refused), ended=True, versions=versions())
     cluster.waiting.append(said)
     hear(force)
     assert [one.answer for one in hear(force)] == [refused]
@@ -248,7 +250,7 @@ def test_a_node_that_refuses_alone_is_left_out(capsys: pytest.CaptureFixture[str
     force = opened(cluster, "a")
     seat = next(seat for place, seat in cluster.opened if place == "b")
     refused = line_of(Refused("mine.py: ModuleNotFoundError: No module named 'scipy'"))
-    cluster.waiting.append(Said(seat, OPENING, 0, refused, ended=True, versions=versions()))
+    cluster.waiting.append(SeatSaid(seat, OPENING, 0, refused, ended=True, versions=versions()))
     assert hear(force) == []
     assert "b left out: mine.py: ModuleNotFoundError" in capsys.readouterr().err
 
@@ -259,7 +261,7 @@ def test_a_place_whose_seats_end_one_after_the_other_is_left_out(capsys: pytest.
     for _ in range(STRIKES + 2):
         for place, seat in cluster.opened:
             if place == "b" and seat not in cluster.forgotten:
-                cluster.waiting.append(Said(seat, OPENING, 0, ended=True, lost="no memory"))
+                cluster.waiting.append(SeatSaid(seat, OPENING, 0, ended=True, lost="no memory"))
         assert hear(force) == []
     assert [place for place, _ in cluster.opened].count("b") == STRIKES
     assert capsys.readouterr().err.count("b left out") == 1
@@ -276,7 +278,7 @@ def test_a_place_of_many_seats_that_ends_and_comes_back_is_used_again(
     if how == "the place":
         cluster.there = {}
     else:
-        cluster.waiting = [Said(seat, OPENING, 1, ended=True, lost="killed") for _, seat in cluster.opened]
+        cluster.waiting = [SeatSaid(seat, OPENING, 1, ended=True, lost="killed") for _, seat in cluster.opened]
     assert [type(heard.answer) for heard in hear(force)] == [WorkerLost] * 4
     cluster.there = {"a": 4}
     hear(force)

@@ -16,7 +16,7 @@ import pytest
 from fuzzer.engines import dask_cluster
 from fuzzer.engines.cluster import ClusterGone
 from fuzzer.engines.dask_cluster import INLINE, DaskCluster, on_nodes
-from fuzzer.engines.messages import OPENING, Opening, Said, packed
+from fuzzer.engines.messages import OPENING, Opening, SeatSaid, packed
 from fuzzer.protocol import Plan
 from tests.patience import HANGS_S
 
@@ -72,7 +72,7 @@ class FakeClient:
     def close(self, timeout: float) -> None:
         self.status = "closed"
 
-    def event(self, said: Said) -> None:
+    def event(self, said: SeatSaid) -> None:
         for handler in self.topics.values():
             handler((1.0, packed(said)))
 
@@ -109,7 +109,7 @@ def test_a_task_runs_once_and_at_its_place_alone(client: FakeClient) -> None:
 
 def test_what_a_seat_says_is_heard_in_order(client: FakeClient) -> None:
     cluster = cluster_of(client)
-    parts = [Said("c-1", 1, 0, b"x"), Said("c-1", 1, 1, b"y", ended=True)]
+    parts = [SeatSaid("c-1", 1, 0, b"x"), SeatSaid("c-1", 1, 1, b"y", ended=True)]
     for part in parts:
         client.event(part)
     assert cluster.heard(0.0) == parts

@@ -13,7 +13,7 @@ import pytest
 from corpus.finding_bytes import from_bytes, to_bytes
 from fuzzer.engines import node
 from fuzzer.engines.baggage import Paths, pack, unpack
-from fuzzer.engines.messages import OPENING, Opening, Said, opening_of, packed, said_of, versions
+from fuzzer.engines.messages import OPENING, Opening, SeatSaid, opening_of, packed, said_of, versions
 from fuzzer.processes.lines import Lines, line_of
 from fuzzer.processes.workforce import FromWorker, Slot, WorkerLost
 from fuzzer.protocol import (
@@ -89,16 +89,16 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     assert all(pool.closed for pool in POOLS)
 
 
-def opened(name: str = "s", plan: Plan | None = None) -> list[Said]:
+def opened(name: str = "s", plan: Plan | None = None) -> list[SeatSaid]:
     plan = plan or Plan(1)
     return list(node.open_seat(Opening("c", name, plan, 2), pack(plan)))
 
 
-def asked(*indices: int, task: int = 1, name: str = "s") -> list[Said]:
+def asked(*indices: int, task: int = 1, name: str = "s") -> list[SeatSaid]:
     return list(node.obey(name, task, line_of(JudgeCases(indices, 9.0))))
 
 
-def answers(said: list[Said]) -> list[Answer]:
+def answers(said: list[SeatSaid]) -> list[Answer]:
     return list(Lines[Answer](Answer).take(b"".join(part.lines for part in said)))
 
 
@@ -248,7 +248,7 @@ def test_findings_name_the_files_of_the_machine_that_they_are_on(plan: Plan, tmp
 
 def test_records_travel_whole() -> None:
     opening = Opening("c", "s", Plan(1, targets=("llvm", "cuda")), 2)
-    said = Said("s", 3, 1, b"{}\n", True, "how", True, versions())
+    said = SeatSaid("s", 3, 1, b"{}\n", True, "how", True, versions())
     assert opening_of(packed(opening)) == opening
     assert said_of(packed(said)) == said
 

@@ -12,7 +12,7 @@ from ray.exceptions import RaySystemError
 
 from fuzzer.engines import ray_cluster
 from fuzzer.engines.cluster import ClusterGone
-from fuzzer.engines.messages import OPENING, Opening, Said, packed
+from fuzzer.engines.messages import OPENING, Opening, SeatSaid, packed
 from fuzzer.engines.ray_cluster import RayCluster
 from fuzzer.protocol import Plan
 
@@ -128,7 +128,7 @@ def test_a_seat_is_neither_restarted_nor_retried_and_stays_at_its_node(ray: Fake
 def test_a_task_that_has_not_ended_is_asked_for_more(ray: FakeRay, cluster: RayCluster) -> None:
     ray.actor.calls.clear()
     cluster.submit(PLACE, "c-1", 1, b"line")
-    parts = [Said("c-1", 1, 0, b"x"), Said("c-1", 1, 1, b"y", ended=True)]
+    parts = [SeatSaid("c-1", 1, 0, b"x"), SeatSaid("c-1", 1, 1, b"y", ended=True)]
     for number, name in enumerate(("obey", "more")):
         assert [call.name for call in ray.actor.calls][number:] == [name]
         ray.actor.calls[number].becomes.set_result(packed(parts[number]))
@@ -160,7 +160,7 @@ def test_a_call_that_is_taken_back_is_a_lost_seat(ray: FakeRay, cluster: RayClus
 
 def test_a_lost_seat_is_closed_and_not_asked_again(ray: FakeRay, cluster: RayCluster) -> None:
     cluster.forget(PLACE, "c-1")
-    ray.actor.calls[0].becomes.set_result(packed(Said("c-1", 0, 0, b"x")))
+    ray.actor.calls[0].becomes.set_result(packed(SeatSaid("c-1", 0, 0, b"x")))
     cluster.heard(0.0)
     assert [(call.name, call.given) for call in ray.actor.calls[1:]] == [("close", ("c",))]
 

@@ -9,7 +9,7 @@ import pytest
 
 from corpus.module_text import live_module
 from fuzzer.trial.subject.domains import domains_of
-from fuzzer.trial.subject.parameters import Origin, uses
+from fuzzer.trial.subject.parameters import ValueOrigin, uses
 from fuzzer.trial.subject.scales import PLAIN, ranges_of
 from generators.case import ModuleText
 from generators.operators.domain import UNIT
@@ -65,11 +65,11 @@ def module_of(text: str) -> Any:
 
 def test_origins_of_operands() -> None:
     found = [(str(use.call.op.name), *map(use.origin, use.call.args)) for use in uses(module_of(CALLED), "main")]
-    moved = Origin((1, 0), moved=True)
+    moved = ValueOrigin((1, 0), moved=True)
     assert found == [
-        ("relax.permute_dims", Origin((1, 0))),
-        ("relax.matmul", Origin((0,)), moved),
-        ("relax.add", Origin((0,)), Origin((0,))),
+        ("relax.permute_dims", ValueOrigin((1, 0))),
+        ("relax.matmul", ValueOrigin((0,)), moved),
+        ("relax.add", ValueOrigin((0,)), ValueOrigin((0,))),
         ("relax.matmul", None, moved),
     ]
 

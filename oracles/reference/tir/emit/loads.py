@@ -5,7 +5,7 @@ from __future__ import annotations
 from oracles.reference.tir.emit.places import place_of, tuple_of, unit_of
 from oracles.reference.tir.emit.slices import Slices, proven, slices_of
 from oracles.reference.tir.emit.state import Code, EmitExpr, EmitState
-from oracles.reference.tir.nodes import Buffer, Expr, Known, Load
+from oracles.reference.tir.nodes import Buffer, Expr, Initialised, Load
 
 
 def load(state: EmitState, buffer: Buffer, indices: tuple[Expr, ...]) -> Code:
@@ -81,5 +81,5 @@ def _load_gather(state: EmitState, buffer: Buffer, codes: list[Code]) -> Code:
 
 EXPRESSIONS: dict[type, EmitExpr] = {
     Load: lambda state, node: load(state, node.buffer, node.indices),
-    Known: lambda state, node: known_at(state, node.buffer, node.indices),
+    Initialised: lambda state, node: known_at(state, node.buffer, node.indices),
 }

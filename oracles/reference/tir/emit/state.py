@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from oracles.reference.errors import Site, Unsupported
+from oracles.reference.errors import TrapSite, Unsupported
 from oracles.reference.tir.dependence import Dependence
 from oracles.reference.tir.intervals import Bounds
 from oracles.reference.tir.nodes import Block, Buffer, DType, Expr, Stmt, Watched
@@ -45,7 +45,7 @@ class Tables(NamedTuple):
 
 
 @dataclass(slots=True)
-class Names:
+class EmittedNames:
     """The names of the generated function, and the constants that some of them stand for."""
 
     constants: dict[str, object] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Names:
         """The name of a variable. Numbered in order of use, so that equal functions get equal code."""
         return self._variables.setdefault(key, f"v{len(self._variables)}")
 
-    def site(self, text: Site) -> str:
+    def site(self, text: TrapSite) -> str:
         """The name of the constant with this text."""
         found = self._sites.get(text)
         if found is None:
@@ -133,7 +133,7 @@ class EmitState:
     bounds: Bounds
     dependence: Dependence
     buffers: Buffers
-    names: Names = field(default_factory=Names)
+    names: EmittedNames = field(default_factory=EmittedNames)
     lines: list[str] = field(default_factory=list)
     indent: int = 1
     values: dict[int, Code] = field(default_factory=dict)
@@ -166,7 +166,7 @@ class EmitState:
 
     def site(self, what: str) -> str:
         """The name of the constant that says where a trap is: function, block and `what`, mostly a buffer."""
-        return self.names.site(Site(self.name, self.block or "root", what))
+        return self.names.site(TrapSite(self.name, self.block or "root", what))
 
     def under(self, condition: str) -> str:
         """The mask of a part that is also under `condition`."""
