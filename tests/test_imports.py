@@ -36,7 +36,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("strategies",),
     ),
     "oracles": (
-        ("activities", "evidence", "family", "pipes", "tolerance", "tvm_frames"),
+        ("activities", "evidence", "family", "pipes", "tail", "tolerance", "tvm_frames"),
         ("pace",),
         ("forked",),
         ("verdict",),

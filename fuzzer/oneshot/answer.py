@@ -16,6 +16,7 @@ from typing import IO, TypeAlias
 from generators.tvm_api import IRModule
 from oracles.family import adopt_orphans, children, die_with_parent, end_children
 from oracles.forked import Ended, forked
+from oracles.tail import tail
 
 SHOWN_BYTES = 4000
 """Of what a predicate prints, its end."""
@@ -54,7 +55,7 @@ def answer_of_command(command: Sequence[str], limit_s: float, shown: bool) -> On
         if status == 0:
             return Accepted()
         how = f"does not end within {limit_s:g} s" if status is None else f"ends with status {status}"
-        return Refusal(how, _ZERO, _end_of(output))
+        return Refusal(how, _ZERO, tail(output.fileno(), SHOWN_BYTES))
 
 
 def status_of(command: Sequence[str], limit_s: float, output: IO[bytes] | None = None) -> int | None:
@@ -96,7 +97,7 @@ def answer_of_function(
     raises, ends its process or takes too long says no. shown: whether what it prints is wanted."""
     with TemporaryFile() as output:
         said = forked(lambda: _called(function, module, output if shown else None), limit_s)
-        printed = _end_of(output)
+        printed = tail(output.fileno(), SHOWN_BYTES)
     match said:
         case Ended(hung=True):
             return Refusal(f"does not return within {limit_s:g} s", _TRUE, printed)
@@ -122,8 +123,3 @@ def _called(function: Callable[[IRModule], object], module: IRModule, output: IO
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-
-
-def _end_of(output: IO[bytes]) -> str:
-    size = os.fstat(output.fileno()).st_size
-    return os.pread(output.fileno(), SHOWN_BYTES, max(0, size - SHOWN_BYTES)).decode(errors="replace")

@@ -25,6 +25,7 @@ from fuzzer.processes.output import Output
 from fuzzer.processes.start import module_command, worker_environment
 from fuzzer.protocol import Done, Ready, Refused
 from fuzzer.versions import require_tvm
+from oracles.tail import tail
 
 READY_S = 180.0
 """Seconds until TVM and the loaded file are imported."""
@@ -133,8 +134,7 @@ def _ended(process: subprocess.Popen[bytes], stderr: int) -> str:
         return f"was killed by {signal.Signals(-status).name}"
     if status == 0:
         return "ended itself before it was done"
-    text = os.pread(stderr, 1 << 16, max(0, os.fstat(stderr).st_size - (1 << 16))).decode(errors="replace")
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in tail(stderr, 1 << 16).splitlines() if line.strip()]
     told = [line for line in lines if _ERROR.match(line)] or lines
     return f"ended with status {status}" + (f": {told[-1][:300]}" if told else "")
 

@@ -36,6 +36,7 @@ from fuzzer.replaying.messages import (
     fields_of,
     line_of,
 )
+from oracles.tail import tail
 
 SERVER = """\
 import sys
@@ -186,8 +187,7 @@ def _end_of(job: Job, status: int, timed_out: bool) -> ScriptEnd:
 def _tail(path: Path) -> str:
     try:
         with open(path, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - MOST_OUTPUT))
-            return file.read(MOST_OUTPUT).decode("utf-8", "replace")
+            return tail(file.fileno(), MOST_OUTPUT)
     except OSError:
         return ""
 
@@ -254,8 +254,7 @@ def _why(process: subprocess.Popen[bytes], errors: int) -> str:
     number = status - KILLED
     if number in signal.valid_signals():
         return f"killed by {signal.Signals(number).name}"
-    text = os.pread(errors, MOST_OUTPUT, max(0, os.fstat(errors).st_size - MOST_OUTPUT)).decode("utf-8", "replace")
-    return last_line(text) or f"it ends with {status}"
+    return last_line(tail(errors, MOST_OUTPUT)) or f"it ends with {status}"
 
 
 def _close(process: subprocess.Popen[bytes]) -> None:

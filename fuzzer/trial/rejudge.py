@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Protocol
+from typing import Protocol
 
 import numpy as np
 from typing_extensions import assert_never
@@ -42,6 +42,7 @@ from oracles.ir.regions import (
     unguarded_divisions,
 )
 from oracles.table import ORACLES
+from oracles.tail import tail
 from oracles.verdict import REJECTS, Failed
 
 KILLED_AGAIN = 2
@@ -174,7 +175,7 @@ class Rejudge:
                 self._judge(candidate, say)
 
             heard = in_child(work, Found, self._recorder, deadline_s)
-            printed = _end_of(errors)
+            printed = tail(errors.fileno(), LONGEST_DETAIL)  # TVM's signal handler prints its backtrace there
         failures = [_with_backtrace(found.failure, printed) for found in heard.messages]
         if heard.ended is None:
             if self._limit is not None:
@@ -211,12 +212,6 @@ class Rejudge:
         judged = judge(experiment, options, SeededSource(self._plan.seed, self._failure.index))
         for failure in judged.failures:
             say(Found(failure))
-
-
-def _end_of(errors: IO[bytes]) -> str:
-    """The end of what a child has written on stderr: TVM's signal handler prints its backtrace there."""
-    size = os.fstat(errors.fileno()).st_size
-    return os.pread(errors.fileno(), LONGEST_DETAIL, max(0, size - LONGEST_DETAIL)).decode(errors="replace")
 
 
 def _with_backtrace(failure: Failure, printed: str) -> Failure:

@@ -47,6 +47,7 @@ from fuzzer.versions import ffi_version, passfuzz_version
 from oracles.activities import Activity, Working, described
 from oracles.family import go_on_guarded
 from oracles.forked import Ended, await_child, fork_child, limit_memory
+from oracles.tail import tail
 from reports.tally import Tally
 
 if TYPE_CHECKING:
@@ -275,9 +276,7 @@ class _Worker:
         return await_child(pid, deadline_s, case)[0]
 
     def _stderr_tail(self) -> str:
-        size = os.fstat(self._errors).st_size
-        start = max(0, size - _STDERR_KEPT)
-        return os.pread(self._errors, _STDERR_KEPT, start).decode(errors="replace")
+        return tail(self._errors, _STDERR_KEPT)
 
 
 def _print_traceback() -> None:

@@ -31,6 +31,7 @@ from oracles.forked import Ended, forked
 from oracles.ir.walk import prim_funcs
 from oracles.reference.calling import Calling
 from oracles.reference.outcome import Unsure, Wrong
+from oracles.tail import tail
 from oracles.trace import Bench, Position, Raised
 from oracles.tvm_errors import headline, states_limit
 from oracles.verdict import (
@@ -79,7 +80,7 @@ def judge(row: CpuBuild, last: Position, bench: Bench) -> Verdict:
     with tempfile.TemporaryDirectory(prefix=BUILT_IN) as folder:
         errors = Path(folder) / "stderr"
         ended = forked(lambda: _in_child(row, last, bench, errors), LIMIT_S)
-        said = _end_of(errors) if errors.exists() else ""
+        said = _printed(errors) if errors.exists() else ""
         full = isinstance(ended, (Ended, Failed)) and no_room(Path(folder))
     if full:
         return Skipped(NO_ROOM)
@@ -94,11 +95,9 @@ def judge(row: CpuBuild, last: Position, bench: Bench) -> Verdict:
     return _of_the_end(row, ended, said)
 
 
-def _end_of(file: Path) -> str:
-    """The last `SAID` bytes of a file, as text."""
+def _printed(file: Path) -> str:
     with file.open("rb") as stream:
-        stream.seek(max(0, file.stat().st_size - SAID))
-        return stream.read(SAID).decode(errors="replace")
+        return tail(stream.fileno(), SAID)
 
 
 def _first_wrong(row: CpuBuild, last: Position, bench: Bench) -> str | None:
