@@ -7,7 +7,7 @@ from typing import Any
 
 from corpus.finding import Finding, ReductionStats
 from corpus.signature import signature_of
-from generators.case import Case, ModuleText, PassCall
+from generators.case import Case, ModuleText, PassCall, Tier
 from oracles.evidence import Evidence
 from oracles.verdict import Failed, Skipped
 from reports.finding_row import FindingRow, row_of
@@ -22,7 +22,7 @@ NO_GAP = Skipped("about another pass", applies=False)
 def finding(
     culprit: str = "FuseOps",
     message: str = "Var x is not defined",
-    tier: str = "A",
+    tier: Tier = "A",
     at_s: float = 1.5,
     symptom: str = "ill-formed",
     evidence: Evidence | None = None,
