@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import signal
+from typing import get_args
 
 from oracles.evidence import (
     AcrossProcesses,
@@ -23,13 +24,14 @@ from oracles.evidence import (
     NotReadBack,
     OutOfMemory,
     ReferenceTrap,
+    TrapKind,
     WithoutDead,
 )
 
 _DEAD_BINDING = re.compile(r"a dead (constant|relax\.zeros|relax\.add)\b")
 _ATTRIBUTE_GONE = re.compile(r"(?:function|module) attribute (\S+) is gone")
 _DIED = re.compile(r"(SIG[A-Z]+) in |killed by signal (\d+)$")
-_TRAP = "reference trap: "
+_TRAPS: dict[str, TrapKind] = {f"reference trap: {kind}": kind for kind in get_args(TrapKind)}
 
 
 def evidence_before_schema_3(schema: int, oracle: str, symptom: str, message: str) -> Evidence | None:
@@ -57,8 +59,8 @@ def _of_schema_1(oracle: str, symptom: str, message: str) -> Evidence | None:
         return Died(died[1] or signal.Signals(int(died[2])).name)
     if symptom == "not deterministic across processes":
         return AcrossProcesses()
-    if symptom.startswith(_TRAP):
-        return ReferenceTrap(symptom.removeprefix(_TRAP), of_storage=" bytes at " in message)
+    if symptom in _TRAPS:
+        return ReferenceTrap(_TRAPS[symptom], of_storage=" bytes at " in message)
     return _of_oracle(oracle, symptom, message) or _of_any(message)
 
 

@@ -18,7 +18,11 @@ ODD_ORDER: Severity = "odd order"
 SILENT = frozenset(
     (
         WRONG_RESULT,
-        *map(symptom_of, ("uninitialised", "out-of-bounds", "use-after-kill", "storage-overlap", "aliasing")),
+        symptom_of("uninitialised"),
+        symptom_of("out-of-bounds"),
+        symptom_of("use-after-kill"),
+        symptom_of("storage-overlap"),
+        symptom_of("aliasing"),
         symptom_of("data-race"),
     )
 )

@@ -11,14 +11,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from corpus.escapes import is_slug
-from oracles.evidence import Evidence, ReferenceTrap
+from oracles.evidence import Evidence, ReferenceTrap, TrapKind
 from oracles.verdict import WRONG_RESULT, Failed
 
 LONGEST_MESSAGE = 200
 LONGEST_ORACLE, LONGEST_CULPRIT = 50, 150
 """Characters of each in a slug: a file name has at most 255 bytes."""
 
-PLACES = frozenset(("uninitialised", "out-of-bounds", "use-after-kill", "double-free", "storage-overlap", "data-race"))
+PLACES: frozenset[TrapKind] = frozenset(
+    ("uninitialised", "out-of-bounds", "use-after-kill", "double-free", "storage-overlap", "data-race")
+)
 """Kinds of traps whose message says where, by names that the program gave."""
 
 

@@ -15,7 +15,7 @@ from corpus.store import StoredCase
 from corpus.tracebacks import crashing_function, of_runtime, raised_text, raising_frame
 from generators.targets import TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS
-from oracles.evidence import Hung, OutOfMemory, ReferenceTrap
+from oracles.evidence import Hung, OutOfMemory, ReferenceTrap, TrapKind
 from oracles.tvm_frames import crashed
 from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, REJECTS, WRONG_RESULT
 
@@ -41,7 +41,7 @@ _SOURCES = {
     **dict.fromkeys(("python/tvm/topi/", "include/tvm/topi/", "src/topi/"), "TOPI"),
 }
 """Folders of TVM, and the tags for what is raised there."""
-_TRAPS = {
+_TRAPS: dict[TrapKind, str] = {
     "uninitialised": "gives a module that reads uninitialized memory",
     "out-of-bounds": "gives a module that reads or writes out of bounds",
     "use-after-kill": "gives a module that uses a value after its kill",

@@ -50,13 +50,37 @@ class AttributeGone(msgspec.Struct, frozen=True, tag=True):
     key: str
 
 
+TrapKind: TypeAlias = Literal[
+    "uninitialised",
+    "out-of-bounds",
+    "use-after-kill",
+    "double-free",
+    "storage-overlap",
+    "integer-overflow",
+    "division-by-zero",
+    "type",
+    "match-cast",
+    "operand",
+    "domain",
+    "undefined-variable",
+    "aliasing",
+    "assertion",
+    "data-race",
+    "divergent-barrier",
+    "host-memory",
+    "float8-range",
+    "fuel",
+]
+"""What the reference interpreter finds undefined: a closed set."""
+
+
 class ReferenceTrap(msgspec.Struct, frozen=True, tag=True):
-    """The reference interpreter stops at something undefined. kind: as in `oracles.reference.errors.Trap`.
+    """The reference interpreter stops at something undefined.
 
     of_storage: a tensor does not fit into its storage, so that the text of the module shows it.
     """
 
-    kind: str
+    kind: TrapKind
     of_storage: bool = False
 
 
@@ -71,10 +95,28 @@ Stop: TypeAlias = ReferenceTrap | NotInterpreted
 """Why the reference has no result: of what is not judged, never of what is wrong."""
 
 
+KernelTrapKind: TypeAlias = Literal[
+    "out of bounds",
+    "bad access",
+    "divergent barrier",
+    "divergent warp",
+    "division by zero",
+    "memory",
+    "stack",
+    "assertion",
+    "trap",
+    "deadline",
+    "launch",
+    "empty launch",
+]
+"""What the run time of kernels on the CPU finds undefined (`oracles/builds/cuda_cpu/include`). "launch": there is no
+such kernel, or not for these arguments or extents; "empty launch": for no element."""
+
+
 class InKernel(msgspec.Struct, frozen=True, tag=True):
     """A kernel that was run on the CPU does something undefined. detail: what, without the kernel's name."""
 
-    kind: str
+    kind: KernelTrapKind
     kernel: str
     detail: str
 

@@ -5,7 +5,6 @@ What touches TVM runs in a child process (`doctor_probes`), because a broken pai
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import signal
@@ -66,7 +65,7 @@ def _run_probe(name: str, python: str) -> Probe:
     except subprocess.TimeoutExpired:
         return Probe(shown, "broken" if required else "absent", f"hangs (over {PROBE_TIMEOUT_S:.0f} s)", mend)
     if ended.returncode == 0:
-        return Probe(shown, "ok", json.loads(ended.stdout.splitlines()[-1])["detail"])
+        return Probe(shown, "ok", ended.stdout.splitlines()[-1])
     if not required:
         return Probe(shown, "absent", _last_line(ended))
     return Probe(shown, "broken", _last_line(ended), mend)

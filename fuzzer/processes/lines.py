@@ -94,6 +94,20 @@ def in_child(
     per_activity: the deadline is that of each activity, not of the whole work. guarded: as in `fork_child`.
     """
     progress = recorder.read if per_activity else lambda: None
-    ended, data = written_by(lambda write: work(lambda message: write(line_of(message))), deadline_s, progress, guarded)
-    messages = tuple(Lines[Any](union).take(data))
+    messages, ended = said_by(work, union, deadline_s, progress, guarded)
     return Heard(messages, ended, recorder.read()[1])
+
+
+def said_by(
+    work: Callable[[Say], None],
+    union: Any,
+    deadline_s: float,
+    progress: Callable[[], object] = lambda: None,
+    guarded: bool = False,
+) -> tuple[tuple[Any, ...], Ended | None]:
+    """The same without a flight recorder: what a forked child says, and how it ended (None for well).
+
+    progress: as in `written_by`.
+    """
+    ended, data = written_by(lambda write: work(lambda message: write(line_of(message))), deadline_s, progress, guarded)
+    return tuple(Lines[Any](union).take(data)), ended

@@ -8,13 +8,14 @@ find the case wrong. What a device has shown, the script shows there.
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from corpus.answers import FAILS, PASSES
 from corpus.finding import Finding
@@ -30,6 +31,19 @@ KILLED = (128 + signal.SIGKILL, -signal.SIGKILL)
 DEADLINE_S = 90.0
 TRIALS_BY_CHANCE = 4
 """How many times in a row a repro must show a bug that may depend on chance (addresses, hash seeds)."""
+
+
+class _CheckedRow(msgspec.Struct, frozen=True):
+    """What `passfuzz check --json` says of one oracle, as far as it is asked here."""
+
+    oracle: str
+    symptom: str | None = None
+
+
+class _Checked(msgspec.Struct, frozen=True):
+    """The same of all oracles."""
+
+    rows: tuple[_CheckedRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +113,7 @@ def _is_said(finding: Finding, said: bytes) -> bool:
     if shown_by_script(finding):
         return bool(said.strip())
     try:
-        rows = json.loads(said)["rows"]
-    except (ValueError, KeyError):
+        checked = msgspec.json.decode(said, type=_Checked)
+    except msgspec.DecodeError:
         return False
-    return any((row["oracle"], row["symptom"]) == (finding.oracle, finding.verdict.symptom) for row in rows)
+    return any((row.oracle, row.symptom) == (finding.oracle, finding.verdict.symptom) for row in checked.rows)

@@ -11,8 +11,8 @@ from typing import cast
 from fuzzer.protocol import Plan
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.repertoire import Repertoire
+from fuzzer.worker.knobs import KNOBS
 from fuzzer.worker.scheduled import draw_scheduled
-from fuzzer.worker.seeds import SHARE as SEEDED_SHARE
 from fuzzer.worker.seeds import SeedProgram, draw_seed
 from generators.case import Origin
 from generators.passes.need import pick_by_need
@@ -35,55 +35,8 @@ from generators.tir.recipes.table import draw_recipe, fitting
 from generators.tir.relax_caller import draw_prim_program, wrapped
 from generators.unavailable import Unavailable
 
-PLAIN_SHARE = 0.25
-"""The share of programs without a recipe of their passes: what fires on a shape must not fire on others."""
-
-
-FEATURES = (
-    (Feature.NUM_INPUT, 0.1),
-    (Feature.VDEVICE, 0.08),
-    (Feature.PRIVATE_FUNCTIONS, 0.1),
-    (Feature.SYMBOLIC, 0.1),
-    (Feature.LOCAL_FUNCTIONS, 0.04),
-)
-"""Features with the share of programs that get them though no pass of the sequence asks for them."""
 IN_CONTRACT: tuple[Kind, ...] = ("single", "walk", "walk_then_pipeline", "pipeline")
 """Kinds of sequence for loaded passes: their contracts say where they may stand, so odd orders prove nothing."""
-FIRING = 2
-"""How many of the passes drawn one by one get a shape that they fire on."""
-FIRING_IN_PIPELINES = 2
-"""The same for those steps of a pipeline that may have nothing to do: those that lead to another phase always have."""
-NAMED_SHARE = 0.75
-"""The share of chains among the shapes for a pass, where the operators that it looks for are known."""
-NODES_SHARE = 0.75
-"""The share of passes that get a second shape with the nodes that they look for, where these are known."""
-COSTLY_SHARE = 0.6
-"""The share of chosen pipeline steps that get a shape, where it costs as much as the rest of a case."""
-PRIM_SHARE, PRIM_SHARE_RELAX = 0.5, 0.03
-"""The share of programs that are a drawn PrimFunc with a Relax caller: where TIR passes are under test, and else."""
-DEAD_SHARE, DEAD_SHARE_SOME = 0.03, 0.25
-"""The share of programs with a PrimFunc without callers: where everything is under test; where some passes are, or one
-that schedules PrimFuncs."""
-PRIM_SHARE_SCHEDULED = 0.35
-"""PRIM_SHARE where a pass schedules PrimFuncs: few drawn ones have the shapes that a rule is for."""
-PLANTED_SHARE, PLANTED_SHARE_PIPELINE = 0.6, 0.35
-"""The share of programs that are a shape of PrimFunc that a pass fires on, where it was drawn by itself and has such a
-shape; where it is a step of a pipeline."""
-INTEGER_SHARE = 0.7
-"""The share of programs that go through small ranges of integers, where only rewrites of integer expressions are under
-test."""
-KIN_SHARE = 0.5
-"""The share of cases that resemble a draw on which a pass fired that seldom does, where such draws were found."""
-KIN_ANEW = 0.005
-"""The share of the choices of such a case that are made anew, of some 600: of draws with four in a hundred no more than
-one in seven fires."""
-SHAPES = (1, 2)
-"""The fewest shapes to plant and, unless the passes fire on more, the most: every pass must also keep quiet on what it
-does not fire on."""
-
-
-UNASKED_WEIGHT = 5
-"""Weight of the shapes that no pass of TVM asks for: they come from bugs of any pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +73,9 @@ class Planting:
 
 def _firing(source: Source, rows: ToFire) -> tuple[PassRow, ...]:
     """The rows whose shapes are planted: some of those drawn one by one, and some steps of the pipeline after them."""
-    drawn = () if source.flip(PLAIN_SHARE) else _some(source, rows.drawn, FIRING)
-    seldom = _some(source, [row for row in rows.pipeline if row.place.gives is None], FIRING_IN_PIPELINES)
-    return (*drawn, *(row for row in seldom if not _costly(row) or source.flip(COSTLY_SHARE)))
+    drawn = () if source.flip(KNOBS.shape.plain) else _some(source, rows.drawn, KNOBS.shape.firing)
+    seldom = _some(source, [row for row in rows.pipeline if row.place.gives is None], KNOBS.shape.firing_in_pipelines)
+    return (*drawn, *(row for row in seldom if not _costly(row) or source.flip(KNOBS.shape.costly)))
 
 
 def _costly(row: PassRow) -> bool:
@@ -145,9 +98,9 @@ def _plantings(source: Source, firing: Sequence[PassRow], features: set[Feature]
     ]
     chosen = [_recipe_of(source, row) for row in firing]
     chosen += [
-        RECIPES[source.pick(row.fires.shapes)] for row in firing if row.fires.shapes and source.flip(NODES_SHARE)
+        RECIPES[source.pick(row.fires.shapes)] for row in firing if row.fires.shapes and source.flip(KNOBS.shape.nodes)
     ]
-    fewest, most = (max(0, number - len(chosen)) for number in SHAPES)
+    fewest, most = (max(0, number - len(chosen)) for number in (KNOBS.shape.fewest, KNOBS.shape.most))
     chosen += [RECIPES[weighted(source, anything)] for _ in range(source.integer(fewest, most))]
     plantings: list[Planting] = []
     for recipe in chosen:
@@ -160,7 +113,7 @@ def _plantings(source: Source, firing: Sequence[PassRow], features: set[Feature]
 
 def _recipe_of(source: Source, row: PassRow) -> Recipe:
     """What the pass fires on: chains of the operators that it looks for mostly, where they are known."""
-    if row.fires.operators and source.flip(NAMED_SHARE):
+    if row.fires.operators and source.flip(KNOBS.shape.named):
         return Recipe(f"chains of what {row.name} names", lambda scope: draw_chains(scope, row.fires.operators))
     return RECIPES[source.pick(row.fires.recipes)]
 
@@ -172,7 +125,7 @@ def _asked_for() -> frozenset[str]:
 
 def _weight(name: str) -> int:
     """Shapes that no row of the table asks for are planted here or nowhere, hence more often."""
-    return 1 if name in _asked_for() else UNASKED_WEIGHT
+    return 1 if name in _asked_for() else KNOBS.shape.unasked
 
 
 def _program_for(
@@ -186,13 +139,13 @@ def _program_for(
     if planted is not None:
         return wrapped(planted)
     rewriting = bool(rows.drawn) and all(Feature.INTEGERS in row.fires.wants for row in rows.drawn)
-    if rewriting and not target.threads and source.flip(INTEGER_SHARE):
+    if rewriting and not target.threads and source.flip(KNOBS.prim_func.integers):
         return wrapped(draw_integer_func(source))
     under_test = [repertoire.rows[step.name] for step in steps if not step.setup]
     lowering = any(not row.of_relax or Feature.ANY_PRIM_FUNCS in row.fires.wants for row in under_test)
-    share = PRIM_SHARE if lowering else PRIM_SHARE_RELAX
+    share = KNOBS.prim_func.lowering if lowering else KNOBS.prim_func.relax
     scheduled = any(Feature.PRIM_FUNCS in row.fires.wants for row in rows.drawn)
-    if source.flip(PRIM_SHARE_SCHEDULED if scheduled else share):
+    if source.flip(KNOBS.prim_func.scheduled if scheduled else share):
         parts = any(Feature.PART_BLOCKS in row.fires.wants for row in rows.drawn)
         rules = scheduled or target.threads
         synchronised = any(step.setup and repertoire.rows[step.name].role is Role.SYNCHRONISES for step in steps)
@@ -203,13 +156,13 @@ def _program_for(
     if lowering and target.threads:
         firing += (the(Role.BINDS_THREADS),)  # its shapes become kernels in which threads work together
     wants = {want for row in (*rows.drawn, *firing) for want in row.fires.wants}
-    features = {*wants, *(w for w, share in FEATURES if source.flip(share))}
+    features = {*wants, *(w for w, share in KNOBS.feature.shares if source.flip(share))}
     return draw_program(source, patterns=_plantings(source, firing, features), wants=frozenset(features))
 
 
 def _planted_func(source: Source, rows: ToFire, target: TargetRow) -> PrimProgram | None:
     """A shape of PrimFunc that one of the passes fires on, in a share of the cases that have such a pass."""
-    for passes, share in ((rows.drawn, PLANTED_SHARE), (rows.pipeline, PLANTED_SHARE_PIPELINE)):
+    for passes, share in ((rows.drawn, KNOBS.prim_func.planted), (rows.pipeline, KNOBS.prim_func.planted_in_pipelines)):
         choices = [row for row in passes if fitting(row.fires.prim_recipes, target)]
         if choices and source.flip(share):
             row = pick_by_need(source, choices, target)
@@ -224,7 +177,8 @@ def _with_dead(source: Source, program: Program, steps: Sequence[PlannedPass], r
         return program
     wanted = any(Feature.PRIM_FUNCS in row.fires.wants for row in to_fire(steps, repertoire.rows).drawn)
     some = wanted or repertoire.under_test is not None
-    return with_dead_prim_func(source, program) if source.flip(DEAD_SHARE_SOME if some else DEAD_SHARE) else program
+    share = KNOBS.prim_func.dead_of_some if some else KNOBS.prim_func.dead
+    return with_dead_prim_func(source, program) if source.flip(share) else program
 
 
 def origin_of(plan: Plan, index: int, program: Program) -> Origin:
@@ -249,8 +203,8 @@ def draw_experiment(plan: Plan, repertoire: Repertoire, index: int) -> DrawnCase
     """Case `index` of the campaign. Raises Unavailable."""
     source = SeededSource(plan.seed, index)
     kin = repertoire.kin.get(plan.at(index).target, ())
-    if kin and source.flip(KIN_SHARE):
-        like = Echo(source, source.pick(kin), KIN_ANEW)
+    if kin and source.flip(KNOBS.kin.share):
+        like = Echo(source, source.pick(kin), KNOBS.kin.anew)
         return replace(draw_from(like, plan, repertoire, index), source=source)
     return draw_from(source, plan, repertoire, index)
 
@@ -259,7 +213,7 @@ def draw_from(source: Source, plan: Plan, repertoire: Repertoire, index: int) ->
     """The case with the choices of this source. Raises Unavailable."""
     kinds = cast("tuple[Kind, ...] | None", plan.kinds or (IN_CONTRACT if plan.load else None))
     target = TARGETS[plan.at(index).target]
-    seeded = bool(repertoire.seeds) and source.flip(SEEDED_SHARE)
+    seeded = bool(repertoire.seeds) and source.flip(KNOBS.seed.share)
     steps = draw_names(source, repertoire.rows, under_test=repertoire.under_test, kinds=kinds, target=target)
     seed, useless = draw_seed(source, repertoire.seeds, plan.trust) if seeded else (None, Counter[str]())
     drawn_program = seed or _program_for(source, steps, repertoire, target, plan.deadline_s)

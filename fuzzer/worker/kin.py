@@ -9,15 +9,14 @@ the trials end, so that a campaign begins after one deadline and not after one f
 
 from __future__ import annotations
 
-import json
 import mmap
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import msgspec
 
+from fuzzer.processes.lines import Say, said_by
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.unjudged import unjudged_steps
@@ -26,7 +25,6 @@ from generators.passes.row import PLANTED_FLOOR
 from generators.passes.table import PASSES
 from generators.source import Choices, Echo, SeededSource
 from generators.unavailable import Unavailable
-from oracles.forked import Write, written_by
 
 TRIALS = 48
 """Draws that are tried: a pass that fires in one of twenty is seen in nine of ten campaigns."""
@@ -36,13 +34,16 @@ KEPT = 6
 """The most draws that are kept for each target."""
 
 
-@dataclass(frozen=True, slots=True)
-class _AppliedDraw:
+class _AppliedDraw(msgspec.Struct, frozen=True, tag=True):
     """A draw that was applied. target: the one that it was for. fired: passes under test that changed the module."""
 
     target: str
     fired: tuple[str, ...]
     choices: Choices
+
+
+class _NothingDrawn(msgspec.Struct, frozen=True, tag=True):
+    """A trial in which no program could be drawn."""
 
 
 def kin_of(plan: Plan, repertoire: Repertoire) -> Mapping[str, tuple[Choices, ...]]:
@@ -75,33 +76,28 @@ def _tried(plan: Plan, repertoire: Repertoire) -> list[_AppliedDraw]:
     while begun < TRIALS:
         first = begun
 
-        def work(write: Write, first: int = first) -> None:
+        def work(say: Say, first: int = first) -> None:
             for number in range(first, TRIALS):
                 current[0] = number
-                write(json.dumps(msgspec.to_builtins(_trial(plan, repertoire, number))).encode() + b"\n")
+                say(_trial(plan, repertoire, number))
 
-        ended, data = written_by(work, plan.deadline_s, lambda: current[0])
-        lines = data.split(b"\n")[:-1]  # what ends without one was cut off
-        begun += len(lines) + (ended is not None)
-        answers = [
-            msgspec.convert(json.loads(line), _AppliedDraw | None) for line in lines
-        ]  # msgspec's JSON has no NaN
-        found += filter(None, answers)
+        answers, ended = said_by(work, _AppliedDraw | _NothingDrawn, plan.deadline_s, lambda: current[0])
+        begun += len(answers) + (ended is not None)
+        found += (answer for answer in answers if isinstance(answer, _AppliedDraw))
         if ended is not None and ended.hung:
             break
     return found
 
 
-def _trial(plan: Plan, repertoire: Repertoire, number: int) -> _AppliedDraw | None:
-    """A trial; None where nothing is drawn. Numbered from -1 downwards, so
-    that no case of a campaign has its seed."""
+def _trial(plan: Plan, repertoire: Repertoire, number: int) -> _AppliedDraw | _NothingDrawn:
+    """A trial. Numbered from -1 downwards, so that no case of a campaign has its seed."""
     index = -1 - number
     there = plan.at(index)
     source = Echo(SeededSource(plan.seed, index))
     try:
         experiment = draw_from(source, there, repertoire, index).experiment
     except Unavailable:
-        return None
+        return _NothingDrawn()
     under_test = set(repertoire.under_test or ())
     steps = unjudged_steps(experiment, repertoire, there.target)
     fired = {step.call.name for step in steps if step.changed} & under_test

@@ -5,12 +5,19 @@ from __future__ import annotations
 
 import msgspec
 
+from fuzzer.processes.lines import Say, said_by
 from generators.program import Program
 from generators.source import SeededSource, Source
 from generators.targets import TargetRow
 from generators.tir.relax_caller import draw_steps, draw_to_schedule, scheduled
 from generators.tir.schedules import ScheduleStep
-from oracles.forked import ChildRaised, Write, written_by
+from oracles.forked import ChildRaised
+
+
+class _Taken(msgspec.Struct, frozen=True, tag=True):
+    """The steps up to the one that begins, or all."""
+
+    steps: tuple[str, ...]
 
 
 def draw_scheduled(source: Source, target: TargetRow, deadline_s: float) -> Program:
@@ -18,17 +25,13 @@ def draw_scheduled(source: Source, target: TargetRow, deadline_s: float) -> Prog
     program, first = draw_to_schedule(source, target.threads)
     seed = source.array_seed()
 
-    def work(write: Write) -> None:
-        def say(steps: tuple[str, ...]) -> None:
-            write(msgspec.json.encode(steps) + b"\n")
-
+    def work(say: Say) -> None:
         def before(steps: tuple[ScheduleStep, ...]) -> None:
-            say(tuple(step.text for step in steps))
+            say(_Taken(tuple(step.text for step in steps)))
 
-        say(draw_steps(SeededSource(seed), program, first, target.threads, before))
+        say(_Taken(draw_steps(SeededSource(seed), program, first, target.threads, before)))
 
-    ended, data = written_by(work, deadline_s)
+    said, ended = said_by(work, _Taken, deadline_s)
     if ended is not None and ended.raised:
         raise ChildRaised(ended.what)
-    lines = data.split(b"\n")[:-1]  # what ends without one was cut off
-    return scheduled(program, msgspec.json.decode(lines[-1], type=tuple[str, ...]) if lines else ())
+    return scheduled(program, said[-1].steps if said else ())

@@ -19,6 +19,7 @@ from fuzzer.trial.subject.inputs import ENTRY, facts_of
 from fuzzer.trial.subject.phase import phase_of
 from fuzzer.trial.subject.unpromised_inputs import NoInputs, calm, meaning_of
 from fuzzer.trust import is_trusted
+from fuzzer.worker.knobs import KNOBS
 from generators.case import EntryCall
 from generators.passes.row import Phase
 from generators.program import Program
@@ -31,14 +32,8 @@ from oracles.ir.walk import nodes_of, prim_funcs, relax_functions
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning
 
-SHARE = 0.25
-"""The share of cases that start from a seed, while there are seeds."""
 STARTS = (Phase.HIGH, Phase.LEGAL)
 """Where the module of a seed may stand: a lowered one is past the first half of every sequence."""
-LARGEST = 1 << 16
-"""Elements that the arguments of a seed may have together: a campaign looks at hundreds of cases a minute."""
-TRIES = 4
-"""So many seeds are picked before a program is drawn after all."""
 _WHOLE = (0, 1)
 _CPU = ("llvm", "c")
 _OF_THREADS = ("thread_extent", "virtual_thread", "device_scope")
@@ -54,9 +49,9 @@ class SeedProgram(Program):
 def draw_seed(
     source: Source, folders: tuple[Path, ...], trust: bool = False
 ) -> tuple[SeedProgram | None, Counter[str]]:
-    """One of the seeds with inputs, and why others that were picked before it are of no use; None where TRIES are."""
+    """One of the seeds with inputs, and why others that were picked before it are of no use; None where all are."""
     useless: Counter[str] = Counter()
-    for _ in range(TRIES):
+    for _ in range(KNOBS.seed.tries):
         try:
             return _program(source.pick(folders), source, trust), useless
         except Unavailable as reason:
@@ -106,7 +101,7 @@ def _module(stored: StoredCase) -> IRModule:
 
 def _calls(module: IRModule, stored: StoredCase, source: Source) -> tuple[EntryCall, ...]:
     """Entry calls that the reference has a result of: drawn from the types, else those that the seed brings."""
-    found = meaning_of(module, source.integer(0, (1 << 31) - 1), LARGEST)
+    found = meaning_of(module, source.integer(0, (1 << 31) - 1), KNOBS.seed.largest)
     drawn = stored.case.calls if isinstance(found, NoInputs) else found.calls
     reason = found.reason if isinstance(found, NoInputs) else ""
     for whole in _WHOLE:

@@ -14,6 +14,7 @@ from tvm import relax
 from generators import tvm_api
 from generators.case import Shape
 from generators.tvm_api import BaseFunc
+from oracles.evidence import TrapKind
 from oracles.ir.operators import ALLOCATE_TENSORS
 from oracles.ir.walk import bindings
 from oracles.reference.calling import AppliedPass, Calling, Run, direct
@@ -44,7 +45,7 @@ class _Exchange:
         self.handed[int(index)] = _copy(value)
         return ()
 
-    def _complain(self, kind: str, detail: str) -> None:
+    def _complain(self, kind: TrapKind, detail: str) -> None:
         self.complaint = self.complaint or Trap(kind, detail)
 
     def checked(self, result: Runtime) -> Runtime:

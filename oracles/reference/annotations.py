@@ -6,6 +6,7 @@ from generators import tvm_api
 from generators.case import Shape
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
 from generators.tvm_api import Expr, Type, Var
+from oracles.evidence import TrapKind
 from oracles.ir.type_facts import facts_of
 from oracles.ir.walk import VAR
 from oracles.reference.errors import Trap
@@ -13,7 +14,7 @@ from oracles.reference.values import Runtime, Tensor
 
 
 def bind_and_check(
-    ty: Type, value: Runtime, symbols: dict[Var, int], where: str, check: bool, kind: str = "type"
+    ty: Type, value: Runtime, symbols: dict[Var, int], where: str, check: bool, kind: TrapKind = "type"
 ) -> None:
     """With check False, gives every symbol that is alone in `ty` and has no value yet its actual value.
 
@@ -31,7 +32,7 @@ def bind_and_check(
         _shape(ty, value, symbols, where, check, kind)
 
 
-def _tensor(ty: Type, value: Tensor, symbols: dict[Var, int], where: str, check: bool, kind: str) -> None:
+def _tensor(ty: Type, value: Tensor, symbols: dict[Var, int], where: str, check: bool, kind: TrapKind) -> None:
     facts, shape = facts_of(ty), value.shape
     if facts.static and facts.dims == shape and facts.dtype == value.dtype:
         return
@@ -44,7 +45,7 @@ def _tensor(ty: Type, value: Tensor, symbols: dict[Var, int], where: str, check:
         _extents(facts.dims, shape, symbols, where, check, kind)
 
 
-def _shape(ty: Type, value: Runtime, symbols: dict[Var, int], where: str, check: bool, kind: str) -> None:
+def _shape(ty: Type, value: Runtime, symbols: dict[Var, int], where: str, check: bool, kind: TrapKind) -> None:
     if not isinstance(value, Shape):
         if check:
             raise Trap(kind, f"{where}: annotated a shape, is {type(value).__name__}")
@@ -56,7 +57,7 @@ def _shape(ty: Type, value: Runtime, symbols: dict[Var, int], where: str, check:
         _extents(facts.dims, value.extents, symbols, where, check, kind)
 
 
-def _tuple(ty: Type, value: Runtime, symbols: dict[Var, int], where: str, check: bool, kind: str) -> None:
+def _tuple(ty: Type, value: Runtime, symbols: dict[Var, int], where: str, check: bool, kind: TrapKind) -> None:
     fields = ty.fields[:]
     if not isinstance(value, tuple) or len(value) != len(fields):
         # A call made for its effect is annotated with the empty tuple.
@@ -72,7 +73,12 @@ def _describe(value: Runtime) -> str:
 
 
 def _extents(
-    dims: tuple[int | Expr, ...], actual: tuple[int, ...], symbols: dict[Var, int], where: str, check: bool, kind: str
+    dims: tuple[int | Expr, ...],
+    actual: tuple[int, ...],
+    symbols: dict[Var, int],
+    where: str,
+    check: bool,
+    kind: TrapKind,
 ) -> None:
     if len(dims) != len(actual):
         if check:

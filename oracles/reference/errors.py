@@ -4,7 +4,9 @@ something undefined.
 
 from __future__ import annotations
 
-from oracles.evidence import Evidence, NotInterpreted, ReferenceTrap
+from typing import get_args
+
+from oracles.evidence import InKernel, KernelTrapKind, NotInterpreted, ReferenceTrap, TrapKind
 
 
 class Unsupported(Exception):
@@ -30,34 +32,26 @@ class TrapSite(str):
         return site
 
 
-KINDS = (
-    *("uninitialised", "out-of-bounds", "use-after-kill", "double-free", "storage-overlap", "integer-overflow"),
-    *("division-by-zero", "type", "match-cast", "operand", "domain", "undefined-variable", "aliasing", "assertion"),
-    *("data-race", "divergent-barrier", "host-memory", "float8-range", "fuel"),
-)
-"""What is undefined."""
-
-
 class Trap(Exception):
     """The program does something that has no defined result.
 
-    `kind` is one of KINDS; `detail` names the function, the block and the buffer, or the variable. For a caller that
-    judges a pass, "integer-overflow", "float8-range" and "domain" mean that the inputs are to be discarded, not that
-    the pass is wrong. `evidence` says the same as data.
+    what: the kind of trap, or all that is known as data. `detail` names the function, the block and the buffer, or the
+    variable. For a caller that judges a pass, "integer-overflow", "float8-range" and "domain" mean that the inputs are
+    to be discarded, not that the pass is wrong.
     """
 
-    def __init__(self, kind: str, detail: str, evidence: Evidence | None = None) -> None:
-        super().__init__(f"{kind}: {detail}")
-        self.kind = kind
+    def __init__(self, what: TrapKind | ReferenceTrap | InKernel, detail: str) -> None:
+        self.evidence = ReferenceTrap(what) if isinstance(what, str) else what
+        self.kind: TrapKind | KernelTrapKind = self.evidence.kind
+        super().__init__(f"{self.kind}: {detail}")
         self.detail = detail
-        self.evidence: Evidence = evidence or ReferenceTrap(kind)
 
 
-def symptom_of(kind: str) -> str:
+def symptom_of(kind: TrapKind | KernelTrapKind) -> str:
     """The symptom of a verdict for a trap of this kind."""
     return f"reference trap: {kind}"
 
 
 UNWRITTEN = symptom_of("uninitialised")
-TRAPS = frozenset(map(symptom_of, KINDS))
+TRAPS = frozenset(map(symptom_of, get_args(TrapKind)))
 """The symptoms of all traps, whose messages say where and not what."""

@@ -38,9 +38,8 @@ def blank(shape: tuple[int, ...], dtype: str, name: str, storage: Storage | None
     if storage is not None:
         if start < 0 or start + count * width > storage.size:
             raise Trap(
-                "out-of-bounds",
-                f"{name} takes {count * width} bytes at {start} of {storage.name}, of {storage.size}",
                 ReferenceTrap("out-of-bounds", of_storage=True),
+                f"{name} takes {count * width} bytes at {start} of {storage.name}, of {storage.size}",
             )
         storage.tensors.append(memory)
     return Tensor(carrier, dtype, memory=memory)

@@ -73,7 +73,8 @@ def no_meaning(error: Trap | Unsupported) -> NoMeaning:
             return NoMeaning(f"reference: {error.node}", stop=error.stop)
         case Trap():
             trap = f"{error.kind}: {error.detail}"
-            return NoMeaning(symptom_of(error.kind), trap, error.kind, ReferenceTrap(error.kind))
+            stop = error.evidence if isinstance(error.evidence, ReferenceTrap) else None
+            return NoMeaning(symptom_of(error.kind), trap, error.kind, stop)
 
 
 def without_result(error: Trap | Unsupported, call: int) -> Wrong | Unsure:

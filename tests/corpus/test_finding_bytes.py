@@ -77,7 +77,7 @@ def whole_finding() -> Finding:
     return replace(
         plain_finding(),
         case=case,
-        verdict=Failed("wrong result", "m", "d", "c", InKernel("out-of-bounds", "k", "what"), "- a\n+ b"),
+        verdict=Failed("wrong result", "m", "d", "c", InKernel("out of bounds", "k", "what"), "- a\n+ b"),
         count=3,
         reduced=ReductionStats(9, 2, 4, 1, 5, 1, 41, 0.25, True, True, 2),
         expectations=(Expectation(0, (special, large[3]), (0.5, np.full((5, 40), 1e-3))),),

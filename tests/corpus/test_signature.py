@@ -201,7 +201,7 @@ def test_the_evidence_says_whether_a_message_is_a_place() -> None:
     others: list[Evidence | None] = [
         None,
         NotANumber(),
-        InKernel("out-of-bounds", "f", "A"),
+        InKernel("out of bounds", "f", "A"),
         OrderOfThreads("descending"),
     ]
     for evidence in others:

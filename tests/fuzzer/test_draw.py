@@ -13,7 +13,8 @@ import pytest
 from fuzzer.protocol import Plan
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.repertoire import repertoire_of
-from fuzzer.worker.draw import INTEGER_SHARE, PRIM_SHARE, Planting, draw_experiment
+from fuzzer.worker.draw import Planting, draw_experiment
+from fuzzer.worker.knobs import KNOBS
 from generators.passes.row import Role
 from generators.passes.table import PASSES, the
 from generators.program import Program
@@ -46,14 +47,18 @@ def of_prim_funcs(cases: list[tuple[Experiment, Program]]) -> float:
 
 
 def test_half_of_the_programs_for_passes_of_tir_are_drawn_prim_funcs() -> None:
-    assert 0.5 * PRIM_SHARE < of_prim_funcs(drawn(Plan(3, under_test=("tirx.UnrollLoop",)))) < 1.5 * PRIM_SHARE
+    assert (
+        0.5 * KNOBS.prim_func.lowering
+        < of_prim_funcs(drawn(Plan(3, under_test=("tirx.UnrollLoop",))))
+        < 1.5 * KNOBS.prim_func.lowering
+    )
 
 
 @pytest.mark.parametrize("name", ["tirx.StmtSimplify", "sym.Analyzer[simplify]"])
 def test_most_programs_for_rewrites_of_integers_go_through_small_ranges(name: str) -> None:
     cases = drawn(Plan(3, under_test=(name,), kinds=("single",)))
     small = [case for case in cases if "integers" in case[1].features and of_prim_funcs([case])]
-    assert 0.7 * INTEGER_SHARE < len(small) / len(cases) < 1.3 * INTEGER_SHARE
+    assert 0.7 * KNOBS.prim_func.integers < len(small) / len(cases) < 1.3 * KNOBS.prim_func.integers
     assert all([call.name for call in experiment.passes] == [name] for experiment, _ in small)
 
 
@@ -68,7 +73,7 @@ def test_loaded_passes_of_tir_get_drawn_prim_funcs_too(
         f"CONTRACTS = {{'Mine': {promises}}}\n"
     )
     share = of_prim_funcs(drawn(Plan(3, load=str(file), under_test=("Mine",))))
-    assert low * PRIM_SHARE <= share <= high * PRIM_SHARE
+    assert low * KNOBS.prim_func.lowering <= share <= high * KNOBS.prim_func.lowering
 
 
 def test_few_of_those_for_relax_are() -> None:

@@ -17,7 +17,8 @@ from fuzzer.settings import read_settings
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.repertoire import repertoire_of
 from fuzzer.worker.draw import DrawnCase, draw_experiment, origin_of
-from fuzzer.worker.seeds import SHARE, SeedProgram
+from fuzzer.worker.knobs import KNOBS
+from fuzzer.worker.seeds import SeedProgram
 from generators import tvm_api as T
 from generators.case import Case, ModuleText
 from generators.program import Program
@@ -98,7 +99,7 @@ def plan(tmp_path: Path) -> Plan:
 def test_a_share_of_the_cases_starts_from_the_seed(plan: Plan) -> None:
     cases = drawn(plan, range(60))
     seeded = [(experiment, program) for experiment, program in cases if isinstance(program, SeedProgram)]
-    assert 0.5 * SHARE < len(seeded) / len(cases) < 2 * SHARE
+    assert 0.5 * KNOBS.seed.share < len(seeded) / len(cases) < 2 * KNOBS.seed.share
     seed = live_module(ModuleText(MODULE))
     for experiment, program in seeded:
         assert T.structural_equal(experiment.module, seed)

@@ -12,9 +12,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-GENERATORS = ROOT / "generators"
-FOLDERS = (".", "tir", "tir/recipes", "relax", "recipes", "operators", "passes")
-SOURCE = GENERATORS / "source.py"
+FOLDERS = (
+    "generators",
+    "generators/tir",
+    "generators/tir/recipes",
+    "generators/relax",
+    "generators/recipes",
+    "generators/operators",
+    "generators/passes",
+    "fuzzer/worker",
+)
+SOURCE = ROOT / "generators" / "source.py"
 """Where `flip` is, with its default of one half."""
 PLAIN_SIZES = {"HeaderKnobs.lengths", "VectorLoopKnobs.lanes", "PointerKnobs.lanes"}
 """Sizes whose names say all there is to say."""
@@ -24,7 +32,7 @@ MARK = "knob"
 
 def sources(folder: str, *, knobs: bool = False) -> dict[str, ast.Module]:
     """The files of a generator by name: those of its knobs, or all the others."""
-    paths = sorted((GENERATORS / folder).glob("*.py"))
+    paths = sorted((ROOT / folder).glob("*.py"))
     paths = [path for path in paths if path != SOURCE]
     return {p.stem: ast.parse(p.read_text(encoding="utf-8")) for p in paths if (MARK in p.stem) == knobs}
 
@@ -212,7 +220,7 @@ def test_knobs_and_the_default_are_left_alone(text: str) -> None:
 def test_every_knob_has_a_reason(folder: str) -> None:
     silent = []
     for name, group in groups(folder):
-        module = ".".join(part for part in ("generators", *folder.split("/"), name) if part != ".")
+        module = ".".join((*folder.split("/"), name))
         assert is_dataclass(getattr(import_module(module), group.name))
         following = zip(group.body, [*group.body[1:], None], strict=True)
         silent += [
@@ -241,7 +249,7 @@ def fields(folder: str) -> set[str]:
 @cache
 def attributes() -> frozenset[str]:
     """The names of all attributes in the sources of the generators."""
-    paths = sorted((ROOT / "generators").rglob("*.py"))
+    paths = [*sorted((ROOT / "generators").rglob("*.py")), *sorted((ROOT / "fuzzer" / "worker").glob("*.py"))]
     nodes = (node for path in paths for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     return frozenset(node.attr for node in nodes if isinstance(node, ast.Attribute))
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import tvm
@@ -34,7 +34,7 @@ from oracles.trace import Bench, Raised
 SYMPTOM = "cuda-cpu: "
 """Begins the symptom of a fault; after it comes the kind of the fault, or RACE."""
 RACE = "result depends on the order of threads"
-EMPTY = "empty launch"
+EMPTY: Literal["empty launch"] = "empty launch"
 """The kind of a fault in a launch of no threads: the run time launches some nevertheless."""
 _AXES = ("x", "y", "z")
 _PERTURB = -6
@@ -244,7 +244,7 @@ class _Recording:
             result = self.built.run(function, arguments, packed, self.order)
         except Fault as fault:
             evidence = InKernel(fault.kind, fault.kernel, fault.detail)
-            raise Trap(f"{SYMPTOM}{fault.kind}", f"{fault.detail} (kernel {fault.kernel})", evidence) from fault
+            raise Trap(evidence, f"{fault.detail} (kernel {fault.kernel})") from fault
         self.results.append(result)
         return result
 

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from generators.dtypes import Array
 from oracles.builds.cuda_cpu.compiler import RUNTIME, toolchain
 from oracles.builds.cuda_cpu.source import ENTRY
+from oracles.evidence import KernelTrapKind
 
 DEADLINE_S = 10.0
 """CPU seconds that a launch may take."""
@@ -37,13 +39,12 @@ ORDERS = tuple(Order)
 
 
 class Fault(Exception):
-    """A kernel did what has no meaning. kind: "divergent barrier", "divergent warp", "out of bounds", "bad access",
-    "deadline", "division by zero", "launch", "stack", "assertion", "trap" or "memory"."""
+    """A kernel did what has no meaning."""
 
-    def __init__(self, kernel: str, kind: str, detail: str) -> None:
+    def __init__(self, kernel: str, kind: KernelTrapKind, detail: str) -> None:
         super().__init__(f"{kind}: {detail} (kernel {kernel})")
         self.kernel = kernel
-        self.kind = kind
+        self.kind: KernelTrapKind = kind
         self.detail = detail
 
 
@@ -112,7 +113,7 @@ class CompiledSource:
         )
         if failed:
             kind, _, detail = text.value.decode(errors="replace").partition(": ")
-            raise Fault(kernel, kind, detail)
+            raise Fault(kernel, msgspec.convert(kind, KernelTrapKind), detail)
 
     def _check_block(self, kernel: str, block: Sequence[int]) -> None:
         most, threads = self.bounds[kernel], int(np.prod([int(extent) for extent in block]))

@@ -13,13 +13,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from generators.dtypes import Array, Scalar, float_facts
+from oracles.evidence import TrapKind
 from oracles.reference.errors import Trap
 
 Mask: TypeAlias = Array | None
 """Where a grid takes part; None: everywhere."""
 
 
-def trap_where(bad: Array | Scalar, mask: Mask, kind: str, site: str) -> None:
+def trap_where(bad: Array | Scalar, mask: Mask, kind: TrapKind, site: str) -> None:
     """Raises if `bad` holds anywhere that the mask allows."""
     if mask is not None:
         bad = bad & mask
