@@ -11,7 +11,7 @@ import os
 import pickle
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import msgspec
@@ -201,80 +201,95 @@ class ForeignTrial:
         start = Position.at(part.before, phase, code=part.hash_before)
         step = taken(0, start, call, contract.row, part.after, tier_of(contract, phase))
         transform = None if given is None else self._application.transform
-        bench = ForeignBench(transform, part.before)
-        record = Record(0)
-        record.step(step)
+        one = _JudgedPass(
+            step, contract, ForeignBench(transform, part.before), self._announce, self._say, self._terms.where
+        )
+        one.record.step(step)
         if given is not None:
-            kept = fingerprint(given) == part.hash_before
-            seen = replace(step, start=replace(start, module=given), input_kept=kept)
-            for row in asked_of(contract, part.before):
-                if row.stage is Stage.INPUT:
-                    self._ask(row, seen, step, contract, bench, record)
+            one.ask_of_input(given, part.hash_before)
         keeps = keeps_meaning(contract, part.before)
-        if step.changed and self._ask_structure(step, contract, bench, record):
-            keeps = self._ask_numbers(step, contract, bench, record) and keeps
-        self._tell(record, step, contract, part.before, ())
+        if step.changed and one.ask_structure():
+            keeps = one.ask_numbers() and keeps
+        one.tell()
         return keeps
-
-    def _ask_structure(self, step: Step, contract: Contract, bench: ForeignBench, record: Record) -> bool:
-        """Asks every oracle that has a say, numbers apart; whether these are worth looking at."""
-        rows = [row for row in asked_of(contract, step.before) if row.stage is not Stage.INPUT]
-
-        def ask(row: StepOracle, of: Step) -> Verdict:
-            self._tell(record, step, contract, step.before, ())
-            return self._verdict_of(row, of, bench)
-
-        return ask_in_order(rows, step, ask, record)
-
-    def _ask(
-        self, row: StepOracle, seen: Step, step: Step, contract: Contract, bench: ForeignBench, record: Record
-    ) -> None:
-        record.verdict(row.name, self._verdict_of(row, seen, bench), step)
-        self._tell(record, step, contract, step.before, ())
-
-    def _verdict_of(self, row: StepOracle, step: Step, bench: ForeignBench) -> Verdict:
-        self._announce(Asking(row.name, step.call.name))
-        verdict = row.judge(step, bench)
-        if isinstance(verdict, Failed) and is_by_request(verdict.evidence):
-            return Skipped("attributes: a request to this pass")
-        return verdict
-
-    def _ask_numbers(self, step: Step, contract: Contract, bench: ForeignBench, record: Record) -> bool:
-        """Compares the numbers; whether they are not wrong."""
-        self._tell(record, step, contract, step.before, ())
-        oracle = numeric.ORACLE.name
-        self._announce(Asking(oracle, step.call.name))
-        found = compared(step, contract, bench)
-        of_no_row = contract.trust is Trust.NOTHING and no_numbers(contract, step.before) is not None
-        if of_no_row and not is_of_tvm(step.call.name):
-            self._say(Unpromised(step.call.name))
-        record.verdict(oracle, found.verdict, step)
-        if record.has_judged(oracle):
-            record.counts.numeric_verdicts += 1
-        self._say(Pair(found.missing))
-        self._tell(record, step, contract, found.module, found.calls)
-        return not isinstance(found.verdict, Failed)
-
-    # --- what is said -------------------------------------------------------------------------------------------
 
     def _skip(self, reason: str) -> None:
         self._say(Tallied(Tally(skipped={reason: 1})))
 
-    def _tell(
-        self, record: Record, step: Step, contract: Contract, module: IRModule, calls: tuple[EntryCall, ...]
-    ) -> None:
-        """Says what the record holds by now, and empties it: this process may not live to say it later."""
-        counts, failures = record.take()
+
+@dataclass(frozen=True, slots=True)
+class _JudgedPass:
+    """The judging of one pass: its step, what it is held to, and what has been found by now."""
+
+    step: Step
+    contract: Contract
+    bench: ForeignBench
+    announce: Announce
+    say: Say
+    where: str
+    record: Record = field(default_factory=lambda: Record(0))
+
+    def ask_of_input(self, given: IRModule, hash_before: int) -> None:
+        """Asks whether the module that the test handed over is what it was."""
+        kept = fingerprint(given) == hash_before
+        seen = replace(self.step, start=replace(self.step.start, module=given), input_kept=kept)
+        for row in asked_of(self.contract, self.step.before):
+            if row.stage is Stage.INPUT:
+                self.record.verdict(row.name, self._verdict_of(row, seen), self.step)
+                self.tell()
+
+    def ask_structure(self) -> bool:
+        """Asks every oracle that has a say, numbers apart; whether these are worth looking at."""
+        rows = [row for row in asked_of(self.contract, self.step.before) if row.stage is not Stage.INPUT]
+
+        def ask(row: StepOracle, of: Step) -> Verdict:
+            self.tell()
+            return self._verdict_of(row, of)
+
+        return ask_in_order(rows, self.step, ask, self.record)
+
+    def ask_numbers(self) -> bool:
+        """Compares the numbers; whether they are not wrong."""
+        self.tell()
+        oracle, name = numeric.ORACLE.name, self.step.call.name
+        self.announce(Asking(oracle, name))
+        found = compared(self.step, self.contract, self.bench)
+        of_no_row = self.contract.trust is Trust.NOTHING and no_numbers(self.contract, self.step.before) is not None
+        if of_no_row and not is_of_tvm(name):
+            self.say(Unpromised(name))
+        self.record.verdict(oracle, found.verdict, self.step)
+        if self.record.has_judged(oracle):
+            self.record.counts.numeric_verdicts += 1
+        self.say(Pair(found.missing))
+        self.tell(found.module, found.calls)
+        return not isinstance(found.verdict, Failed)
+
+    def _verdict_of(self, row: StepOracle, step: Step) -> Verdict:
+        self.announce(Asking(row.name, step.call.name))
+        verdict = row.judge(step, self.bench)
+        if isinstance(verdict, Failed) and is_by_request(verdict.evidence):
+            return Skipped("attributes: a request to this pass")
+        return verdict
+
+    def tell(self, module: IRModule | None = None, calls: tuple[EntryCall, ...] = ()) -> None:
+        """Says what the record holds by now, and empties it: this process may not live to say it later.
+
+        module, calls: what shows the failures; that of the step, without calls, where none is given."""
+        counts, failures = self.record.take()
         if counts != Tally():
-            self._say(Tallied(counts))
+            self.say(Tallied(counts))
         for failure in failures:
-            self._announce(Working("text of the input"))
-            failed = failure if failure.difference else replace(failure, difference=change_of(step, guarded))
-            origin = None if contract.source else origin_of(step.call.name, lambda make: _makes(make, step))
-            passes = (PassCall(step.call.name, contract.source if origin is None else origin.expression),)
-            load = None if origin is None else str(origin.file)
-            case = Case(text_of(module), passes, calls, _target(), origin=Origin(file=self._terms.where), load=load)
-            self._say(ForeignFound(failed, int(step.phase), pickle.dumps(case)))
+            self.announce(Working("text of the input"))
+            failed = failure if failure.difference else replace(failure, difference=change_of(self.step, guarded))
+            case = self._case(self.step.before if module is None else module, calls)
+            self.say(ForeignFound(failed, int(self.step.phase), pickle.dumps(case)))
+
+    def _case(self, module: IRModule, calls: tuple[EntryCall, ...]) -> Case:
+        name, source, load = self.step.call.name, self.contract.source, None
+        if not source and (origin := origin_of(name, lambda make: _makes(make, self.step))) is not None:
+            source, load = origin.expression, str(origin.file)
+        passes = (PassCall(name, source),)
+        return Case(text_of(module), passes, calls, _target(), origin=Origin(file=self.where), load=load)
 
 
 def _makes(make: Callable[[], Pass], step: Step) -> bool:

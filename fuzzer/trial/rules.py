@@ -60,7 +60,7 @@ def grown(call: PassCall) -> Iterator[tuple[str, PassCall]]:
 
 def rule_in(taken: Taken, bench: Workbench, goes_wrong: Callable[[Step, Workbench], bool]) -> Rule | None:
     """Of a pass that applies several rules: the one that goes wrong, or the first of dlight's that does anything. A
-    function that one of these has scheduled is left alone by those behind it. None where no rule acts, and of other
+    function that one of these has scheduled is left alone by those after it. None where no rule acts, and of other
     passes."""
     acts: Rule | None = None
     start = replace(taken.step.start, module=taken.step.before.clone())
