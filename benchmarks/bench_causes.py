@@ -26,7 +26,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from corpus.registry import SHIPPED, Registry, read_registry
 from corpus.replayable import case_folders
-from fuzzer.trial.stored_cause import cause_of_case
+from fuzzer.trial.cause.stored_cause import cause_of_case
 from oracles.forked import ChildRaised
 
 HAND = Path(__file__).parent.parent / "tests" / "corpus" / "data" / "causes-by-hand.json"

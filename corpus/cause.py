@@ -34,8 +34,8 @@ The rules:
   asked or declined. One missing question shows in whichever primitive comes first, so the caller is the cause.
 - A pass that applies rules of others: the rule that does it, as if it had been applied alone. What a search of
   MetaSchedule is made of works on what the rules before it have done: there it is the rule, the post-processor or the
-  mutator with which the failure first appears (`fuzzer.trial.rules`), since no traceback names it. A pass of the build
-  that dies of a schedule that was found is the cause itself: other passes make such schedules too.
+  mutator with which the failure first appears (`fuzzer.trial.cause.rules`), since no traceback names it. A pass of the
+  build that dies of a schedule that was found is the cause itself: other passes make such schedules too.
 - A schedule: the last primitive. Reduction has dropped the steps that are not needed, and the others prepare the last.
   A wrong rewrite may look like a right one of the same primitive, so special properties of its blocks count too.
 """
@@ -118,7 +118,7 @@ _IN_MOST_MODULES = {
 
 @dataclass(frozen=True, slots=True)
 class FailureFacts:
-    """What is known of a reduced failure besides its verdict (`fuzzer.trial.facts`); "" and None for unknown.
+    """What is known of a reduced failure besides its verdict (`fuzzer.trial.cause.facts`); "" and None for unknown.
 
     running: the innermost pass that was running, if the verdict names a pipeline or a build. broken: the kind of
     binding that breaks, and how; broken_by: the pass or class inside the culprit that does it. retyped: the kind of

@@ -7,7 +7,7 @@ import pytest
 HANGS_S = 600.0
 """Seconds. What is waited for takes a few seconds on an idle machine; a busy one may take fifty times as long."""
 OF_JUDGING = (
-    "fuzzer.trial.facts.LIMIT_S",
+    "fuzzer.trial.cause.facts.LIMIT_S",
     "oracles.builds.agreement.BUILD_S",
     "oracles.builds.cpu_builds._PATIENCE_S",
     "oracles.builds.cpu_trial.LIMIT_S",
@@ -37,13 +37,13 @@ OF_COMMANDS = (
     "fuzzer.oneshot.load_function.IMPORT_S",
     "fuzzer.oneshot.values.STAGE_S",
     "fuzzer.trial.load_file.DEADLINE_S",
-    "fuzzer.trial.shrink_across.READY_S",
+    "fuzzer.trial.shrinking.shrink_across.READY_S",
     "fuzzer.worker.confirm.DEADLINE_S",
 )
 """The same of commands, their processes and campaigns."""
 LEFT = {
     "fuzzer.campaign.aside.FIRST_S": "a share of a worker's time, no limit on work",
-    "fuzzer.trial.forked_judge.PATIENCE_S": "ten minutes",
+    "fuzzer.trial.shrinking.forked_judge.PATIENCE_S": "ten minutes",
     "fuzzer.capture.run._SETTLE_S": "what does not end by itself is ended",
     "fuzzer.capture.settle.APPLY_S": "in a process of its own; a test shows a hang by it",
     "fuzzer.capture.settle.MAKE_S": "in a process of its own, and generous",

@@ -94,6 +94,8 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("engines",),
         ("trial/subject",),
         ("trial",),
+        ("trial/cause", "trial/foreign"),
+        ("trial/shrinking",),
         ("campaign", "capture", "oneshot", "worker", "render"),
         ("plugin", "replaying"),
         ("commands", "under_test"),

@@ -25,9 +25,9 @@ from fuzzer.processes.lines import Say
 from fuzzer.protocol import Failure
 from fuzzer.results import StepRow
 from fuzzer.similar import similar
-from fuzzer.trial.plainer_target import plainer
 from fuzzer.trial.rejudge import Rejudge
-from fuzzer.trial.shrink import expectations_of, shrink
+from fuzzer.trial.shrinking.plainer_target import plainer
+from fuzzer.trial.shrinking.shrink import expectations_of, shrink
 from generators import tvm_api
 from generators.case import Case, ModuleText
 from oracles.evidence import AcrossProcesses

@@ -32,12 +32,12 @@ from fuzzer.plugin.watch import Ledger, Sighting
 from fuzzer.protocol import Plan
 from fuzzer.retold_issues import retell_issues
 from fuzzer.settings import available_cpus
-from fuzzer.trial.contracts import row_of_no_table
-from fuzzer.trial.foreign import be_quiet
-from fuzzer.trial.parts import guarded
-from fuzzer.trial.pass_origin import PassOrigin, names_in
+from fuzzer.trial.foreign.contracts import row_of_no_table
+from fuzzer.trial.foreign.foreign_trial import be_quiet
+from fuzzer.trial.foreign.parts import guarded
+from fuzzer.trial.foreign.pass_origin import PassOrigin, names_in
 from fuzzer.trial.repertoire import Repertoire
-from fuzzer.trial.shrink import shrink
+from fuzzer.trial.shrinking.shrink import shrink
 from fuzzer.trial.watch import Paced
 from fuzzer.versions import passfuzz_version, tvm_version
 from fuzzer.worker.confirm import Tried, confirmed

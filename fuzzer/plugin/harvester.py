@@ -27,7 +27,7 @@ from fuzzer.plugin.modules import FOLDER
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Heard, in_child, send
 from fuzzer.processes.scratch import scratch_folder
-from fuzzer.trial.foreign import MEMORY_BYTES
+from fuzzer.trial.foreign.foreign_trial import MEMORY_BYTES
 from fuzzer.trial.subject.entries import with_entries
 from fuzzer.trial.subject.unpromised_inputs import NoInputs, meaning_of, seed_of
 from fuzzer.versions import tvm_version

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 from corpus.store import write_atomically
-from fuzzer.trial.application import Application
+from fuzzer.trial.foreign.application import Application
 from generators import tvm_api as T
 from oracles.ir.compare import digest
 from oracles.ir.fingerprint import fingerprint

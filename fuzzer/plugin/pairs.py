@@ -1,7 +1,7 @@
 """How far the reference follows other people's tests: modules before and after a pass, and what was missing.
 
 A pair counts where the pass has made something else of its module. It is interpreted where the reference has run both
-sides; else there is a `fuzzer.trial.gaps.Gap`, which may be of the test's own nature. No TVM here.
+sides; else there is a `fuzzer.trial.foreign.gaps.Gap`, which may be of the test's own nature. No TVM here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fuzzer.trial.gaps import Gap
+from fuzzer.trial.foreign.gaps import Gap
 from generators.json_values import JsonObject
 
 PAIRS_FILE = "pairs.json"

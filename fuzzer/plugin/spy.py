@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import tvm
 
-from fuzzer.trial.application import Application
+from fuzzer.trial.foreign.application import Application
 from generators import tvm_api as T
 from generators.tvm_api import IRModule, Pass
 from oracles.ir.fingerprint import fingerprint

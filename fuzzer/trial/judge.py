@@ -1,7 +1,7 @@
 """Judges one case: applies the passes one by one under every oracle, then, for a share of cases, builds and runs it.
 
 Runs in worker processes. Here is the order in which things are looked at. What a campaign draws is decided in
-`fuzzer.worker.draw`; how a failure is made small in `fuzzer.trial.shrink`.
+`fuzzer.worker.draw`; how a failure is made small in `fuzzer.trial.shrinking.shrink`.
 """
 
 from __future__ import annotations

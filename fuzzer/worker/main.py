@@ -212,7 +212,7 @@ class _Worker:
 
     def _reduce(self, command: Reduce) -> None:
         def work() -> None:
-            from fuzzer.trial.odd_order import NotCounted
+            from fuzzer.trial.shrinking.odd_order import NotCounted
             from fuzzer.worker.shrink_drawn import shrink_failure
 
             limits = command.budget_s, command.ceiling_s

@@ -6,9 +6,9 @@ from corpus.finding import Finding
 from corpus.module_text import text_of
 from corpus.reduce import Candidate
 from fuzzer.protocol import Failure, Plan
-from fuzzer.trial.odd_order import NotCounted, counted
 from fuzzer.trial.repertoire import Repertoire
-from fuzzer.trial.shrink import shrink
+from fuzzer.trial.shrinking.odd_order import NotCounted, counted
+from fuzzer.trial.shrinking.shrink import shrink
 from fuzzer.trial.watch import Paced
 from fuzzer.worker.draw import draw_experiment, origin_of
 from generators.case import Case

@@ -27,7 +27,7 @@ from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.judge import Judgement, judge
 from fuzzer.trial.options import options_of, oracle_names
 from fuzzer.trial.repertoire import Repertoire
-from fuzzer.trial.shrink import shrink
+from fuzzer.trial.shrinking.shrink import shrink
 from generators import tvm_api
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from generators.passes.row import Phase

@@ -23,7 +23,7 @@ from fuzzer.trial.judge import Judgement, judge
 from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
 from fuzzer.trial.options import options_of, oracle_names
 from fuzzer.trial.repertoire import Repertoire
-from fuzzer.trial.shrink import shrink
+from fuzzer.trial.shrinking.shrink import shrink
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from generators.passes.table import PASSES
 from generators.source import SeededSource

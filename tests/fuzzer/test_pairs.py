@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fuzzer.plugin.pairs import Pairs
-from fuzzer.trial.gaps import Gap, gap_of
+from fuzzer.trial.foreign.gaps import Gap, gap_of
 from oracles.evidence import NotInterpreted, ReferenceTrap, Stop
 
 COUNTED = {

@@ -12,7 +12,7 @@ import pytest
 import tvm
 
 from corpus.registry import read_registry
-from fuzzer.trial.contracts import Contract, Trust, no_numbers, row_of_no_table
+from fuzzer.trial.foreign.contracts import Contract, Trust, no_numbers, row_of_no_table
 from generators.passes.table import PASSES, rows_named
 from tests.fuzzer.foreign_suites import CLEAN, CONSTRUCTORS, ENDS_THE_JUDGE, FAULTY, LOCAL, OUTCOMES, ROOT, run, summary
 from tests.patience import HANGS_S

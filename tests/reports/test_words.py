@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import oracles.reference
-from oracles.evidence import ReferenceTrap
-from oracles.reference.errors import KINDS, symptom_of
+from oracles.evidence import ReferenceTrap, TrapKind
+from oracles.reference.errors import symptom_of
 from reports.causes import causes_of
 from reports.words import title
 from tests.reports.reports_data import finding, row
@@ -28,4 +29,4 @@ def test_every_kind_of_trap_that_is_raised_is_listed() -> None:
     folder = Path(next(iter(oracles.reference.__path__)))
     raised = {kind for file in folder.rglob("*.py") for kind in RAISED.findall(file.read_text(encoding="utf-8"))}
     assert len(raised) > 12
-    assert raised <= set(KINDS)
+    assert raised <= set(get_args(TrapKind))

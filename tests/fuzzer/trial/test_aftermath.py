@@ -13,8 +13,8 @@ from corpus.finding import Aftermath
 from corpus.module_text import live_module
 from corpus.reduce import Candidate
 from fuzzer.protocol import Plan
-from fuzzer.trial.aftermath import aftermath_of, environment
 from fuzzer.trial.repertoire import Repertoire
+from fuzzer.trial.shrinking.aftermath import aftermath_of, environment
 from generators.case import EntryCall, ModuleText, PassCall
 from tests.oracles.oracle_bench import PASSES_UNDER_TEST, row_of
 from tests.oracles.test_blame import SUM, replaced

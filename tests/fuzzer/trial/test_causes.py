@@ -14,12 +14,12 @@ from corpus.cause import LONGEST
 from corpus.module_text import live_module
 from corpus.reduce import Candidate
 from fuzzer.protocol import Failure, Plan
+from fuzzer.trial.cause.facts import cause_in
 from fuzzer.trial.experiment import Experiment
-from fuzzer.trial.facts import cause_in
 from fuzzer.trial.judge import judge
 from fuzzer.trial.options import options_of
 from fuzzer.trial.repertoire import Repertoire
-from fuzzer.trial.shrink import shrink
+from fuzzer.trial.shrinking.shrink import shrink
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from generators.passes.loaded import rows_from_contracts, source_of
 from generators.passes.table import PASSES

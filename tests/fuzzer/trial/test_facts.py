@@ -21,10 +21,10 @@ from corpus.registry import SHIPPED, read_registry
 from corpus.replayable import case_folders
 from corpus.store import read_case
 from fuzzer.protocol import Plan
-from fuzzer.trial import facts
-from fuzzer.trial.facts import cause_in
+from fuzzer.trial.cause import facts
+from fuzzer.trial.cause.facts import cause_in
+from fuzzer.trial.cause.stored_cause import cause_of_case
 from fuzzer.trial.repertoire import Repertoire
-from fuzzer.trial.stored_cause import cause_of_case
 from generators.case import EntryCall, ModuleText
 from generators.passes.dlight import rules_in
 from generators.passes.table import PASSES, default_call

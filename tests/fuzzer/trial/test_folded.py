@@ -16,8 +16,8 @@ from corpus.registry import CASES as CASES_BESIDE
 from corpus.registry import SHIPPED
 from corpus.store import read_case
 from fuzzer.protocol import Plan
-from fuzzer.trial.facts import cause_in
-from fuzzer.trial.folded import folded
+from fuzzer.trial.cause.facts import cause_in
+from fuzzer.trial.cause.folded import folded
 from fuzzer.trial.repertoire import Repertoire
 from generators import tvm_api
 from generators.case import EntryCall

@@ -11,7 +11,7 @@ from tvm import relax, te, topi
 
 from corpus.cause import Rewrite
 from corpus.module_text import live_module
-from fuzzer.trial.lowered import narrowed
+from fuzzer.trial.cause.lowered import narrowed
 from generators.case import EntryCall, ModuleText
 from generators.passes.table import PASSES, default_call
 from oracles.checks.legalised import LEGALIZE

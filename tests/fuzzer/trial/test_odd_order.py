@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from corpus.finding import Finding
-from fuzzer.trial.odd_order import NotCounted, counted
+from fuzzer.trial.shrinking.odd_order import NotCounted, counted
 from oracles.evidence import Died, Evidence, Hung, ReferenceTrap
 from oracles.reference.errors import symptom_of
 from oracles.verdict import CRASH, DOES_NOT_BUILD, HANG, WRONG_RESULT, Failed

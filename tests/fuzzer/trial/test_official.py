@@ -21,11 +21,11 @@ from corpus.replayable import CORPUS
 from corpus.store import read_case
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
-from fuzzer.trial import official
-from fuzzer.trial.official import official_entry
 from fuzzer.trial.rejudge import Rejudge
 from fuzzer.trial.repertoire import repertoire_of
-from fuzzer.trial.shrink import shrink
+from fuzzer.trial.shrinking import official
+from fuzzer.trial.shrinking.official import official_entry
+from fuzzer.trial.shrinking.shrink import shrink
 from generators.case import Case, ModuleText, PassCall
 from generators.passes.official import calls_of
 from generators.passes.row import Phase

@@ -11,9 +11,11 @@ from corpus.cause import UNCERTAIN
 from corpus.finding import Finding
 from corpus.replayable import CORPUS
 from corpus.store import read_case
-from fuzzer.trial import facts, rejudge, shrink
+from fuzzer.trial import rejudge
+from fuzzer.trial.cause import facts
 from fuzzer.trial.own_faults import OwnFaults
 from fuzzer.trial.repertoire import repertoire_of
+from fuzzer.trial.shrinking import shrink
 from oracles.forked import ChildRaised
 from tests.fuzzer.trial.test_official import of_corpus, plan_at
 

@@ -19,7 +19,7 @@ from corpus.module_text import live_module, text_of
 from fuzzer.plugin.ending import _reduced
 from fuzzer.plugin.watch import Ledger, Sighting
 from fuzzer.protocol import Failure
-from fuzzer.trial.pass_origin import PassOrigin, is_of_tvm, names_in, origin_of
+from fuzzer.trial.foreign.pass_origin import PassOrigin, is_of_tvm, names_in, origin_of
 from generators import tvm_api
 from generators.case import Case, ModuleText, PassCall
 from oracles.oracle import StepOracle

@@ -12,9 +12,9 @@ import tvm
 
 from corpus.reduce import Candidate
 from fuzzer.protocol import Plan
-from fuzzer.trial.facts import cause_in
+from fuzzer.trial.cause.facts import cause_in
+from fuzzer.trial.cause.rules import Taken, grown, rule_in, rule_that_raises
 from fuzzer.trial.repertoire import Repertoire
-from fuzzer.trial.rules import Taken, grown, rule_in, rule_that_raises
 from generators.case import PassCall
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, default_call

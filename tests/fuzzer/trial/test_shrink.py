@@ -14,7 +14,7 @@ from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.rejudge import Rejudge
 from fuzzer.trial.repertoire import repertoire_of
-from fuzzer.trial.shrink import expectations_of
+from fuzzer.trial.shrinking.shrink import expectations_of
 from generators.case import EntryCall, ModuleText, PassCall
 from generators.passes.table import default_call
 

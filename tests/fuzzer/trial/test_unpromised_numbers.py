@@ -9,10 +9,10 @@ import tvm
 from tvm import relax
 
 from corpus.module_text import live_module
-from fuzzer.trial.contracts import Contract, Trust, keeps_meaning, row_of_no_table
-from fuzzer.trial.foreign import ForeignBench
-from fuzzer.trial.gaps import Gap
-from fuzzer.trial.unpromised_numbers import GONE, Compared, compared
+from fuzzer.trial.foreign.contracts import Contract, Trust, keeps_meaning, row_of_no_table
+from fuzzer.trial.foreign.foreign_trial import ForeignBench
+from fuzzer.trial.foreign.gaps import Gap
+from fuzzer.trial.foreign.unpromised_numbers import GONE, Compared, compared
 from generators import tvm_api as T
 from generators.case import ModuleText, PassCall
 from generators.passes.table import PASSES, TIR_PIPELINE

@@ -14,10 +14,10 @@ from tvm import relax
 from corpus.module_text import live_module
 from corpus.reduce import Candidate
 from fuzzer.protocol import Plan
-from fuzzer.trial import shrink
 from fuzzer.trial import whose_fault as room
 from fuzzer.trial.repertoire import Repertoire
-from fuzzer.trial.shrink import _blamed_after, _first_wrong
+from fuzzer.trial.shrinking import shrink
+from fuzzer.trial.shrinking.shrink import _blamed_after, _first_wrong
 from fuzzer.trial.whose_fault import whose_fault, wrong_lowering
 from generators.case import EntryCall, ModuleText, PassCall
 from oracles.builds import blame

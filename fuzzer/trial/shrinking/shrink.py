@@ -18,15 +18,15 @@ from corpus.schedule import culprit_named
 from corpus.signature import operators_in, signature_of
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
-from fuzzer.trial.aftermath import aftermath_of, environment
-from fuzzer.trial.facts import cause_in
-from fuzzer.trial.forked_judge import CandidateAnswer, ForkedJudge
+from fuzzer.trial.cause.facts import cause_in
 from fuzzer.trial.hang_limit import FIRST_S as HANGING
-from fuzzer.trial.official import OFFICIAL, official_entry, takes_as_it_is
 from fuzzer.trial.own_faults import OwnFaults
 from fuzzer.trial.rejudge import NotJudged, Rejudge, Rejudging
 from fuzzer.trial.repertoire import Repertoire
-from fuzzer.trial.shrink_across import RejudgeAcross
+from fuzzer.trial.shrinking.aftermath import aftermath_of, environment
+from fuzzer.trial.shrinking.forked_judge import CandidateAnswer, ForkedJudge
+from fuzzer.trial.shrinking.official import OFFICIAL, official_entry, takes_as_it_is
+from fuzzer.trial.shrinking.shrink_across import RejudgeAcross
 from fuzzer.trial.watch import UNWATCHED, Watch
 from fuzzer.trial.whose_fault import whose_fault, wrong_lowering
 from generators.case import Case, Shape, Tier

@@ -20,9 +20,9 @@ import tvm
 from corpus.module_text import text_of
 from fuzzer.processes.lines import Say
 from fuzzer.protocol import Failure, Tallied
-from fuzzer.trial.application import Application
 from fuzzer.trial.ask import ask_in_order
-from fuzzer.trial.contracts import (
+from fuzzer.trial.foreign.application import Application
+from fuzzer.trial.foreign.contracts import (
     Contract,
     Trust,
     asked_of,
@@ -32,14 +32,14 @@ from fuzzer.trial.contracts import (
     no_numbers,
     tier_of,
 )
-from fuzzer.trial.gaps import Gap
-from fuzzer.trial.parts import guarded, parts_of
-from fuzzer.trial.pass_origin import is_of_tvm, origin_of
+from fuzzer.trial.foreign.gaps import Gap
+from fuzzer.trial.foreign.parts import guarded, parts_of
+from fuzzer.trial.foreign.pass_origin import is_of_tvm, origin_of
+from fuzzer.trial.foreign.unpromised_numbers import compared
 from fuzzer.trial.record import Record
 from fuzzer.trial.subject.flaws import flaw_of
 from fuzzer.trial.subject.phase import phase_of
 from fuzzer.trial.subject.unpromised_inputs import seed_of
-from fuzzer.trial.unpromised_numbers import compared
 from generators import tvm_api as T
 from generators.case import Case, EntryCall, Origin, PassCall
 from generators.passes.table import EXCLUDED, rows_named

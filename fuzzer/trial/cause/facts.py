@@ -17,13 +17,13 @@ from corpus.cause import Cause, FailureFacts, Rewrite, cause_of
 from corpus.reduce import Candidate
 from corpus.throw_site import sites
 from fuzzer.protocol import Plan
-from fuzzer.trial.folded import folded
-from fuzzer.trial.left_for_vm import left_for_vm
-from fuzzer.trial.lowered import narrowed
+from fuzzer.trial.cause.folded import folded
+from fuzzer.trial.cause.left_for_vm import left_for_vm
+from fuzzer.trial.cause.lowered import narrowed
+from fuzzer.trial.cause.rules import Taken, rule_in, rule_that_raises, with_types
+from fuzzer.trial.cause.seen_at_once import called_in, held_to, operators_in
 from fuzzer.trial.own_faults import OwnFaults
 from fuzzer.trial.repertoire import Repertoire
-from fuzzer.trial.rules import Taken, rule_in, rule_that_raises, with_types
-from fuzzer.trial.seen_at_once import called_in, held_to, operators_in
 from generators.passes.row import Meaning, PassRow, Phase, Role
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call, the
 from generators.passes.tuning import searched

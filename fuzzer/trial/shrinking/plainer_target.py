@@ -8,10 +8,10 @@ from pathlib import Path
 from corpus.reduce import Candidate
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
-from fuzzer.trial.official import OFFICIAL, official_entry
 from fuzzer.trial.options import oracle_names
 from fuzzer.trial.rejudge import NotJudged, Rejudge
 from fuzzer.trial.repertoire import Repertoire
+from fuzzer.trial.shrinking.official import OFFICIAL, official_entry
 from fuzzer.trial.watch import UNWATCHED, Watch
 from generators.targets import DEFAULT
 from oracles.evidence import AcrossProcesses

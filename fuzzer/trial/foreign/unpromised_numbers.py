@@ -15,8 +15,8 @@ from typing import TypeVar
 import numpy as np
 from tvm import relax
 
-from fuzzer.trial.contracts import Contract, no_numbers
-from fuzzer.trial.gaps import Gap, gap_of
+from fuzzer.trial.foreign.contracts import Contract, no_numbers
+from fuzzer.trial.foreign.gaps import Gap, gap_of
 from fuzzer.trial.subject.entries import PREFIX, NotCallable, pointers_of, with_buffers, with_entries_in_place
 from fuzzer.trial.subject.unpromised_inputs import NoInputs, calm, meaning_of, seed_of
 from generators import tvm_api as T

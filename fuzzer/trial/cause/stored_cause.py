@@ -14,7 +14,7 @@ from corpus.schedule import culprit_named
 from corpus.store import StoredCase, read_case
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
-from fuzzer.trial.facts import cause_in, named_in
+from fuzzer.trial.cause.facts import cause_in, named_in
 from fuzzer.trial.rejudge import Rejudge
 from fuzzer.trial.repertoire import Repertoire, repertoire_of
 from oracles.verdict import Failed

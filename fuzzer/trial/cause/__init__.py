@@ -1,0 +1,1 @@
+"""Why a failure happens, as far as it shows from outside."""

@@ -1,0 +1,1 @@
+"""Making a failure small, and what is asked of it then."""
