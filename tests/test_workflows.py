@@ -93,7 +93,8 @@ def test_the_option_leaves_out_deep_tests_alone(tmp_path: Path) -> None:
         "def test_quick(): assert True\n"
     )
     ended = bash(
-        f"cd {tmp_path} && PYTHONPATH={ROOT} {sys.executable} -m pytest -p no:passfuzz -p no:cacheprovider --sample abc"
+        f"cd {tmp_path} && PYTEST_ADDOPTS= PYTHONPATH={ROOT} "
+        f"{sys.executable} -m pytest -p no:passfuzz -p no:cacheprovider --sample abc"
     )
     chosen = sum(is_chosen(f"test_any.py::test_slow[{n}]", "abc") for n in range(50))
     assert f"{chosen + 1} passed, {50 - chosen} deselected" in ended.stdout

@@ -159,6 +159,7 @@ def test_modules_without_a_schedule_get_one(phase: Phase) -> None:
     assert passed.counts.oracles["build"]["passed"] == 1
 
 
+@pytest.mark.deep
 @with_compiler
 def test_wrong_device_code_is_found_and_made_small(spoilt: Callable[[str, str], None], tmp_path: Path) -> None:
     spoilt("+ ", "- ")

@@ -115,6 +115,7 @@ def encoder(tmp_path: Path) -> tuple[Path, Path]:
     return module, load
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("few_other_builds")
 def test_check_sees_a_wrong_pass_on_an_encoder_and_says_a_tolerance(encoder: tuple[Path, Path]) -> None:
     module, load = encoder

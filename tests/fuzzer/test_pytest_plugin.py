@@ -62,6 +62,7 @@ def test_findings_do_not_fail_the_tests(faulty: tuple[Path, int, str]) -> None:
     assert faulty[1] == 0
 
 
+@pytest.mark.deep
 def test_the_repro_of_a_local_pass_runs_the_test_again(tmp_path: Path) -> None:
     run(tmp_path, LOCAL, *JUDGES, "--passfuzz-out", "out", ini="passfuzz_same_meaning =\n    SwapsLocally\n")
     (row,) = summary(tmp_path / "out")["findings"]
@@ -82,6 +83,7 @@ def test_an_empty_folder_is_not_the_current_one(tmp_path: Path) -> None:
     assert not (tmp_path / "summary.json").exists()
 
 
+@pytest.mark.deep
 def test_known_causes_do_not_fail_a_strict_session(faulty: tuple[Path, int, str], tmp_path: Path) -> None:
     out, known = faulty[0] / "out", tmp_path / "known.toml"
     command = [sys.executable, "-m", "fuzzer.cli", "report", str(out), "--update", str(known)]
@@ -127,6 +129,7 @@ def test_a_clean_suite_is_silent(tmp_path: Path) -> None:
     assert f"interpreted before and after: {pairs['interpreted']}" in text
 
 
+@pytest.mark.deep
 def test_an_earlier_session_is_not_mixed_in_and_a_session_has_a_limit(tmp_path: Path) -> None:
     run(tmp_path, FAULTY, *JUDGES, "--passfuzz-out", "out", "-k", "loses")
     assert len(list((tmp_path / "out" / "findings").iterdir())) == 1

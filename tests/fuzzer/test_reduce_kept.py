@@ -126,6 +126,7 @@ def test_the_crash_is_kept_and_the_wrong_result_named(passfuzz: Any, module: Pat
     assert not (tmp_path / "small.py.resume").exists()
 
 
+@pytest.mark.deep
 def test_several_candidates_at_a_time_give_the_same(passfuzz: Any, module: Path, tmp_path: Path) -> None:
     load = write_passes(tmp_path, "WrongNumbers", "Raises")
     found = []

@@ -43,6 +43,7 @@ def test_what_a_script_leaves_behind_is_ended_and_holds_nothing_up(tmp_path: Pat
     assert not is_alive(int(row.message))
 
 
+@pytest.mark.deep
 def test_a_hang_is_an_error_and_nothing_of_it_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warm, "CASE_TIMEOUT_S", 2.0)
     told = tmp_path / "told"

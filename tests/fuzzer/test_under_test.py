@@ -178,6 +178,7 @@ def test_an_environment_without_passfuzz_judges_and_stays_as_it_is(bare: Path, m
     assert "No module named 'msgspec'" in own.stderr
 
 
+@pytest.mark.deep
 def test_a_campaign_says_which_tvm_it_judged(bare: Path, tmp_path: Path) -> None:
     ended = passfuzz_of("run", "--cases", "2", "--jobs", "1", "--seed", "1", "--out", tmp_path / "out", "--tvm", bare)
     assert ended.returncode in (0, 1), ended.stderr

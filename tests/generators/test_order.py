@@ -122,6 +122,7 @@ def test_nor_is_what_is_left_of_it_for_a_program() -> None:
         assert not sentences(*(call.name for call in (*drawn.setup, *drawn.passes))), index
 
 
+@pytest.mark.deep
 def test_every_pass_of_relax_still_comes_in_an_odd_order_or_has_but_its_own_place() -> None:
     movable = {name for name, row in PASSES.items() if row.of_relax and row.fires.in_repertoire}
     still = movable - {"s_tir.Schedule", "LowerRuntimeBuiltin"}

@@ -69,6 +69,7 @@ def causes(faults: dict[str, Fault], scripts: tuple[str, ...], phase: str, tmp_p
     return {name: {cause(fault, script, phase, tmp_path) for script in scripts} for name, fault in faults.items()}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("faults", "scripts", "phase"), [(RELAX, RELAX_PROGRAMS, "relax"), (TIR, TIR_PROGRAMS, "tir")])
 def test_no_two_faults_of_one_pass_have_one_cause(
     faults: dict[str, Fault], scripts: tuple[str, ...], phase: str, tmp_path: Path

@@ -98,6 +98,7 @@ def test_candidates_after_the_first_are_waited_for_less(asked: tuple[Plan, Reper
     assert rejudge.surely(candidate(CHAIN, "Hangs"))
 
 
+@pytest.mark.deep
 def test_what_only_takes_long_is_not_kept(asked: tuple[Plan, Repertoire]) -> None:
     """It ends after 3 s: more than the limit of a small module, less than that of the first candidate."""
     rejudge = rejudge_of(asked, "Slow")
@@ -109,6 +110,7 @@ def test_what_only_takes_long_is_not_kept(asked: tuple[Plan, Repertoire]) -> Non
     assert not rejudge.interesting(takes_long) and rejudge.interesting(candidate(CHAIN, "Slow"))
 
 
+@pytest.mark.deep
 def test_what_was_kept_in_less_time_is_judged_again_though_the_limit_is_whole_by_then(
     asked: tuple[Plan, Repertoire],
 ) -> None:
@@ -121,6 +123,7 @@ def test_what_was_kept_in_less_time_is_judged_again_though_the_limit_is_whole_by
     assert limit.seconds == limit.whole_s and not rejudge.surely(takes_long)
 
 
+@pytest.mark.deep
 def test_once_it_is_sure_nothing_more_is_measured(
     asked: tuple[Plan, Repertoire], monkeypatch: pytest.MonkeyPatch
 ) -> None:

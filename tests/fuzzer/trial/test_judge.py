@@ -110,6 +110,7 @@ def test_a_pass_that_ends_its_process_by_an_exit_is_to_blame(tmp_path: Path) -> 
     assert not [why for why in result.tally.skipped if why.startswith("own fault")]
 
 
+@pytest.mark.deep
 def test_no_pass_is_to_blame_for_a_kill_from_outside(tmp_path: Path) -> None:
     load = write_passes(tmp_path, "IsKilled")
     result = run_campaign(read_settings(cases=8, seed=1, jobs=2, load=load, out=tmp_path), Observers())

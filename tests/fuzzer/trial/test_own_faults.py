@@ -70,6 +70,7 @@ def test_a_finding_without_a_fault_says_nothing(tmp_path: Path) -> None:
     assert finding.expectations and finding.aftermath.outputs
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("from_candidate", [2, 5])
 def test_a_fault_of_ours_over_a_candidate_refuses_it_and_keeps_what_was_found(
     from_candidate: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
