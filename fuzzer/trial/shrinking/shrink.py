@@ -24,6 +24,7 @@ from fuzzer.trial.own_faults import OwnFaults
 from fuzzer.trial.rejudge import NotJudged, Rejudge, Rejudging
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrinking.aftermath import aftermath_of, environment
+from fuzzer.trial.shrinking.built import is_built
 from fuzzer.trial.shrinking.forked_judge import CandidateAnswer, ForkedJudge
 from fuzzer.trial.shrinking.official import OFFICIAL, official_entry, takes_as_it_is
 from fuzzer.trial.shrinking.shrink_across import RejudgeAcross
@@ -37,7 +38,7 @@ from generators.targets import TARGETS
 from oracles.builds.blame import excuses
 from oracles.builds.build import CODEGEN, excess_precision
 from oracles.builds.cpu_builds import CPU_BUILDS
-from oracles.checks import survives
+from oracles.checks import numeric, survives
 from oracles.evidence import AcrossProcesses, Hung
 from oracles.forked import ChildRaised, Ended, forked
 from oracles.oracle import TraceOracle
@@ -45,7 +46,7 @@ from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning
 from oracles.reference.values import Runtime, Tensor, declared, flattened
 from oracles.table import BUILD, NEED_NUMBERS, ORACLES, tier_at
-from oracles.verdict import CRASH, Failed
+from oracles.verdict import CRASH, WRONG_RESULT, Failed
 
 LOWERING_TO_BLAME = "looking for the lowering to blame"
 AGAIN = "judging the reduced case again"
@@ -197,6 +198,11 @@ class _Asked:
         """Whether the culprit is a part of official pipelines."""
         return self.blamed in (CODEGEN, *OFFICIAL)
 
+    def can_be_shown(self, case: Candidate) -> bool:
+        """Whether the script of a wrong result can run what the passes give; True for all other failures."""
+        runs = self.failure.oracle == numeric.ORACLE.name and self.failure.symptom == WRONG_RESULT
+        return not runs or is_built(case, self.plan, self.repertoire)
+
     def of(self, case: Candidate) -> str:
         """See `official_entry`; "" too where it takes a pass under test to bring the failure about."""
         failure = self.rejudge.last or self.failure
@@ -217,16 +223,25 @@ class _Asked:
 def _reduced(rejudge: Rejudging, asked: _Asked, start: Candidate, budget_s: float) -> tuple[Smallest, str]:
     """The smallest case, and the call that shows it by an official pipeline, "" where there is none.
 
-    Where the first reduction has taken away what such a pipeline needs to show it, there is a second one that does not.
+    Where the first reduction has taken away what such a pipeline needs to show it, or what TVM needs to build what a
+    script is to run, there is a second one that does not.
     """
     watch = asked.watch
     seen = _Seen(rejudge, asked.failure, watch)
     smallest = seen.smallest(start, budget_s)
     official = asked.of(smallest.candidate)
-    if official or not asked.has_a_place or not rejudge.interesting(start) or not asked.of(start):
+    hidden = asked.has_a_place and not official
+    unbuilt = not asked.can_be_shown(smallest.candidate)
+    if not (hidden or unbuilt) or not rejudge.interesting(start):
         return smallest, official
-    placed = _Seen(rejudge, asked.failure, watch, lambda candidate: bool(asked.of(candidate)))
-    again = placed.smallest(start, budget_s / 2)
+    shown, built = asked.has_a_place and bool(asked.of(start)), asked.can_be_shown(start)
+    if not (hidden and shown or unbuilt and built):
+        return smallest, official
+
+    def placed(candidate: Candidate) -> bool:
+        return (not built or asked.can_be_shown(candidate)) and (not shown or bool(asked.of(candidate)))
+
+    again = _Seen(rejudge, asked.failure, watch, placed).smallest(start, budget_s / 2)
     return again, asked.of(again.candidate)
 
 

@@ -6,19 +6,57 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from corpus.finding import Expectation
 from corpus.module_text import live_module
-from corpus.reduce import Candidate, Smallest, reduce
+from corpus.reduce import Candidate, Smallest, as_case, reduce
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.rejudge import Rejudge
 from fuzzer.trial.repertoire import repertoire_of
-from fuzzer.trial.shrinking.shrink import expectations_of
-from generators.case import EntryCall, ModuleText, PassCall
+from fuzzer.trial.shrinking.built import is_built
+from fuzzer.trial.shrinking.shrink import expectations_of, shrink
+from generators.case import Case, EntryCall, ModuleText, PassCall
 from generators.passes.table import default_call
 
+LIKE = Case(ModuleText(""), (), (), "llvm")
 HEAD = "@I.ir_module(s_tir=True)\nclass Module:\n"
+
+SUBTRACTS = """
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32"), y: R.Tensor((2, 3), "float32")) -> R.Tensor((2, 3), "float32"):
+        a = R.subtract(x, y)
+        b = R.exp(a)
+        c = R.tanh(x)
+        d = R.add(b, c)
+        return d
+"""
+SWAPS = """
+import tvm
+from tvm import relax
+
+@relax.expr_functor.mutator
+class Swap(relax.PyExprMutator):
+    def __init__(self, with_fma):
+        super().__init__()
+        self.with_fma = with_fma
+
+    def visit_call_(self, call):
+        call = super().visit_call_(call)
+        if call.op != tvm.ir.Op.get("relax.subtract"):
+            return call
+        a, b = call.args
+        return relax.op.ewise_fma(a, b, b) if self.with_fma else relax.op.subtract(b, a)
+
+@tvm.transform.module_pass(opt_level=0, name="Swaps")
+def swaps(mod, context):
+    mutator = Swap("R.tanh" not in mod.script())
+    return tvm.IRModule({gvar: mutator.visit_expr(function) for gvar, function in mod.functions.items()})
+
+PASSES = {"Swaps": lambda: swaps}
+"""
+"""A wrong pass whose result TVM builds only where the module holds a tanh: for `ewise_fma` there is no code."""
 
 NOT_LEGALISED = """
     @R.function
@@ -88,6 +126,22 @@ def test_an_attribute_that_gives_another_its_meaning_stays_with_it(tmp_path: Pat
     attrs = small.module["external"].attrs
     assert attrs["Codegen"] == "byoc" and int(attrs["WorkspaceSize"]) == 64
     assert "Composite" not in attrs
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_what_a_script_has_to_run_stays_buildable(stays: bool, tmp_path: Path) -> None:
+    (tmp_path / "swaps.py").write_text(SWAPS, encoding="utf-8")
+    plan = Plan(0, load=str(tmp_path / "swaps.py"), under_test=("Swaps",), scratch=str(tmp_path))
+    repertoire = repertoire_of(plan)
+    ones = np.ones((2, 3), np.float32)
+    script = SUBTRACTS if stays else SUBTRACTS.replace("R.tanh", "R.sin")
+    start = whole(script, (PassCall("Swaps", "PASSES['Swaps']()"),), ones, 2 * ones)
+    asked = Failure(0, "numeric", "wrong result", "", "Swaps", "", "B")
+    (failure,) = Rejudge(plan, repertoire, asked, Recorder.create(tmp_path / "flight")).failures(start)
+    found = shrink(plan, repertoire, failure, start, as_case(start, LIKE), 600.0)
+    assert found is not None and "R.subtract" in found.case.module.script
+    assert ("R.tanh" in found.case.module.script) is stays and "R.exp" not in found.case.module.script
+    assert is_built(start, plan, repertoire) is stays
 
 
 def expected(script: str) -> tuple[Expectation, ...]:
