@@ -16,6 +16,7 @@ from types import ModuleType
 
 import tvm
 
+from fuzzer.processes.start import ROOT
 from fuzzer.trial.load_file import RUN_NAME
 from generators.tvm_api import Pass
 
@@ -67,7 +68,7 @@ def names_in(origin: PassOrigin) -> Mapping[str, object]:
 
 def _own_modules() -> Iterator[tuple[Path, ModuleType]]:
     """The loaded modules that are neither of Python nor installed."""
-    ours = {Path(path).resolve() for path in sysconfig.get_paths().values()} | {Path(__file__).resolve().parents[2]}
+    ours = {Path(path).resolve() for path in sysconfig.get_paths().values()} | {ROOT}
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
         path = Path(file).absolute() if isinstance(file, str) and file.endswith(".py") else None
