@@ -25,7 +25,7 @@ from reports.tally import Tally
 
 CHEAP = tuple(name for name, row in ORACLES.items() if row.builders is None)
 """The oracles that build nothing."""
-RELAX = tuple(kind for kind, _ in KINDS if kind not in ("tir_pipeline", "schedule"))
+RELAX = tuple(kind.name for kind in KINDS if kind.name not in ("tir_pipeline", "schedule"))
 """The kinds of cases whose passes are those of Relax."""
 
 

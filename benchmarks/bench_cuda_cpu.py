@@ -22,6 +22,7 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
@@ -33,6 +34,7 @@ from tvm import tirx
 from benchmarks.children import Say, in_child
 from fuzzer.worker.child import before_forking
 from generators import tvm_api
+from generators.case import PassCall
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call
 from generators.program import Program
@@ -46,8 +48,9 @@ from oracles.builds.cuda_cpu.machine import CudaCpuModule, NotCompiled, build, j
 from oracles.ir.walk import nodes_of, prim_funcs
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning, Unsure, Wrong
-from oracles.trace import MeaningState, Raised
+from oracles.trace import MeaningState, Position, Raised
 from oracles.tvm_errors import headline
+from oracles.walk import walk
 from oracles.workbench import Workbench
 
 TARGET = "cuda-cpu"
@@ -67,6 +70,13 @@ _listeners: list[Say] = []
 def _stage(name: str) -> None:
     for say in _listeners:
         say(name)
+
+
+@contextmanager
+def _told(call: PassCall) -> Iterator[None]:
+    """Says that a pass begins."""
+    _stage(call.name)
+    yield
 
 
 class Left(Exception):
@@ -94,12 +104,11 @@ def drawn(seed: int, index: int, operators: int) -> tuple[Any, Workbench, Number
 
 def applied(names: tuple[str, ...], module: Any, bench: Workbench) -> Any:
     """The module after these passes. Raises Left where one refuses it."""
-    for name in names:
-        _stage(name)
-        after = bench.apply(default_call(name), module)
-        if isinstance(after, Raised):
-            raise Left(f"TVM: refused by {name}")
-        module = after
+    calls = [default_call(name) for name in names]
+    for step in walk(Position.at(module), calls, PASSES, bench, around=_told):
+        if step.end is None:
+            raise Left(f"TVM: refused by {step.call.name}")
+        module = step.end.module
     return module
 
 

@@ -28,14 +28,14 @@ from tvm import relax
 
 from benchmarks.children import in_child
 from fuzzer.worker.child import before_forking
-from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call
 from generators.relax.knobs import Knobs
 from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning, Unsure
-from oracles.trace import MeaningState, Raised
+from oracles.trace import MeaningState, Position
+from oracles.walk import walk
 from oracles.workbench import Workbench
 
 INTERPRETED = ""
@@ -54,18 +54,16 @@ def followed(seed: int, index: int, operators: int, target: str) -> dict[str, An
     if isinstance(numbers.expected, NoMeaning):
         return {"left_out": numbers.expected.reason}
     bench = Workbench(SeededSource(seed, index), MeaningState(numbers), target=target)
-    module, said, spent, passes, synchronised = program.module, [], 0.0, 0.0, False
-    for name in steps(target):
-        begun = time.process_time()
-        after = bench.apply(default_call(name), module)
-        passes += time.process_time() - begun
-        if isinstance(after, Raised):
-            return {"left_out": f"refused by {name}"}
-        module, begun = after, time.process_time()
-        synchronised |= PASSES[name].place.gives is Phase.SYNCED
-        outcome = numbers.judge_module(module, synchronised=synchronised)
-        spent += time.process_time() - begun
+    said, spent, begun, start = [], 0.0, time.process_time(), Position.at(program.module)
+    calls = [default_call(name) for name in steps(target)]
+    for step in walk(start, calls, PASSES, bench):
+        if step.end is None:
+            return {"left_out": f"refused by {step.call.name}"}
+        looked = time.process_time()
+        outcome = numbers.judge_module(step.end.module, step.end.calling, step.end.synchronised)
+        spent += time.process_time() - looked
         said.append(outcome.reason if isinstance(outcome, Unsure) and outcome.skipped else INTERPRETED)
+    passes = time.process_time() - begun - spent
     build = _build_seconds(program.module) if target == "llvm" else 0.0
     return {"said": said, "interpreting": spent, "passes": passes, "build": build}
 

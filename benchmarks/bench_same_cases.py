@@ -40,6 +40,7 @@ from fuzzer.trial.repertoire import Repertoire, repertoire_of
 from fuzzer.worker.child import before_forking
 from fuzzer.worker.draw import draw_experiment
 from generators.case import EntryCall, PassCall, Tier
+from generators.passes.sequences import Kind
 from generators.passes.table import TIR_PASSES
 from generators.source import SeededSource
 from generators.tvm_api import module_from_json
@@ -47,14 +48,12 @@ from generators.unavailable import Unavailable
 from oracles.ir.cache import Cache
 from oracles.verdict import Verdict
 
-KINDS = {"relax": RELAX, "tir": ("tir_pipeline",)}
+KINDS: dict[str, tuple[Kind, ...]] = {"relax": RELAX, "tir": ("tir_pipeline",)}
 SMALL = (
     "oracles.ir.walk._READ",
-    "oracles.ir.walk._ITEMS",
     "oracles.ir.walk._FUNCTIONS",
     "oracles.reference.tir.decode.tvm_objects._TYPES",
     "oracles.checks.type_soundness._CALLS",
-    "oracles.ir.verifier._RELAX",
     "oracles.ir.verifier._PRIM_FUNCS",
     "oracles.reference.tir.engine._BY_PARTS",
     "fuzzer.trial.met._NODES",

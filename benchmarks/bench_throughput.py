@@ -31,6 +31,7 @@ from benchmarks.children import Say, in_child
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import repertoire_of
 from fuzzer.worker.draw import draw_experiment
+from generators.passes.sequences import Kind
 from generators.passes.table import TIR_PASSES
 from generators.relax.knobs import Knobs
 from generators.relax.relax_program import draw_program
@@ -38,7 +39,8 @@ from generators.source import SeededSource
 from generators.tir.relax_caller import CALLED
 from oracles.ir.walk import prim_funcs
 from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState
+from oracles.trace import MeaningState, Position
+from oracles.walk import walk
 from oracles.workbench import Workbench
 
 OPERATORS = 15
@@ -46,7 +48,7 @@ TARGET = {"kind": "llvm", "opt-level": 0}
 PHASES = ("generate", "passes", "oracles", "reference", "build")
 
 
-def measure(seed: int, cases: int, build_share: float, kinds: tuple[str, ...]) -> JudgedBatch:
+def measure(seed: int, cases: int, build_share: float, kinds: tuple[Kind, ...]) -> JudgedBatch:
     """The cases 0 to `cases` of the campaign with this seed; without a build_share, under the cheap oracles alone."""
     plan = Plan(seed=seed, build_share=build_share, oracles=() if build_share else CHEAP, kinds=kinds)
     return judge_indices(plan, range(cases), TIR_PASSES if kinds == RELAX else ())
@@ -84,10 +86,10 @@ def lowered_prim_funcs(seed: int, indices: Sequence[int]) -> int:
     def count(index: int, say: Say) -> None:
         experiment = draw_experiment(plan, repertoire, index).experiment
         bench = Workbench(SeededSource(0), MeaningState(Numbers(experiment.module, ())))
-        module = experiment.module
-        for call in experiment.setup:
-            module = bench.apply(call, module)
-        say(str(len(prim_funcs(module))))
+        position: Position | None = Position.at(experiment.module)
+        for step in walk(Position.at(experiment.module), experiment.setup, repertoire.rows, bench):
+            position = step.end
+        say(str(0 if position is None else len(prim_funcs(position.module))))
 
     return sum(int(line) for index in indices for line in in_child(partial(count, index)).lines)
 
@@ -144,7 +146,7 @@ def main() -> None:
     parser.add_argument("--modules", type=int, default=20)
     options = parser.parse_args()
     print(f"{'':10}{'cases':>7}{'crashed':>8}{'cpu s':>8}{'cases/s':>9}" + "".join(f"{p + ' ms':>11}" for p in PHASES))
-    rows = (
+    rows: tuple[tuple[str, int, float, tuple[Kind, ...]], ...] = (
         ("cheap", options.cases, 0.0, RELAX),
         ("build", options.built, 1.0, RELAX),
         ("tir", options.cases // 8, 0.0, ("tir_pipeline",)),

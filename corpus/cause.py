@@ -94,26 +94,17 @@ CODEGEN = "codegen"
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """What a pass did whose result is wrong: the kinds of bindings and nodes that it removed and added, sorted."""
+    """What a pass did whose result is wrong: the kinds of bindings and nodes that it removed and added, sorted.
+
+    everywhere: all of them stand in most modules (`oracles.ir.rewrite`).
+    """
 
     removed: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
+    everywhere: bool = False
 
     def __str__(self) -> str:
         return f"{', '.join(self.removed) or 'nothing'} -> {', '.join(self.added) or 'nothing'}"
-
-    @property
-    def names_nothing(self) -> bool:
-        """Whether every kind stands in most modules: the same rewrite of any operator looks like this."""
-        kinds = {kind.partition(" with other ")[0] for kind in (*self.removed, *self.added)}
-        return kinds <= _IN_MOST_MODULES
-
-
-_IN_MOST_MODULES = {
-    *("call_tir", "a constant", "a tuple", "an item of a tuple", "a variable", "the result", "the same kinds"),
-    *("a call of a function", "a call of a closure", "a local function", "a Relax function"),
-    "another order of bindings",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,6 +385,6 @@ def _of_numbers(kind: str, blamed: str, known: FailureFacts) -> Cause:
     if blamed == CODEGEN:
         return Cause(blamed, f"{kind}: {', '.join(known.stored) or 'a store'}", certain=bool(known.stored))
     what, on = known.rewrite, known.traits
-    if what is not None and what.names_nothing:
+    if what is not None and what.everywhere:
         on = (*on, *(known.operators or known.stored), *known.floats)
     return Cause(blamed, f"{kind}: {what or Rewrite()}{_on(on)}", certain=what is not None)

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from fuzzer.coverage.probes import Probes
 from generators.case import Tier
+from generators.passes.sequences import Kind
 from generators.targets import DEFAULT
 from oracles.evidence import Evidence
 from oracles.tolerance import Tolerance
@@ -35,7 +36,7 @@ class Plan:
     seed: int
     targets: tuple[str, ...] = (DEFAULT,)
     under_test: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
+    kinds: tuple[Kind, ...] = ()
     oracles: tuple[str, ...] = ()
     load: str | None = None
     build_share: float = 0.15

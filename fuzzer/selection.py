@@ -11,9 +11,6 @@ from generators.passes.table import PASSES, TIR_PASSES
 from oracles import scripts
 from oracles.builds.cpu_builds import CPU_BUILDS, GROUPS
 
-PIPELINE_KINDS = ("pipeline", "tir_pipeline", "walk_then_pipeline")
-"""Kinds of sequence that `@pipelines` asks for."""
-
 
 def named_passes(names: Sequence[str]) -> tuple[str, ...]:
     """The passes that names and groups ask for; none where everything is under test."""

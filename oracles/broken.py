@@ -33,10 +33,12 @@ MUTATOR = "relax::ExprMutator"
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """What is broken: the kind of what it was, and how. by: what does it, where that is known not to be the pass."""
+    """What is broken: the kind of what it was, and how. by: what does it, where that is known not to be the pass.
+    defined_twice: a PrimFunc defines a variable in two places."""
 
     kind: str
     by: str = ""
+    defined_twice: bool = False
 
 
 def broken(before: IRModule, after: IRModule, named: bool = False, first: str = "") -> Broken | None:
@@ -179,7 +181,7 @@ def _ill_typed(before: IRModule, after: IRModule) -> Broken | None:
 
 
 def _defined_twice(before: IRModule, after: IRModule) -> Broken | None:
-    return Broken(DEFINED_TWICE) if _copies(after) and not _copies(before) else None
+    return Broken(DEFINED_TWICE, defined_twice=True) if _copies(after) and not _copies(before) else None
 
 
 def _copies(module: IRModule) -> bool:

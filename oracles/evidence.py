@@ -131,10 +131,14 @@ class NotANumber(msgspec.Struct, frozen=True, tag=True):
     """A result is NaN where the reference gives a number."""
 
 
-class AnotherForm(msgspec.Struct, frozen=True, tag=True):
-    """A result is another thing than the reference's. what: "shape", "dtype" or "structure"."""
+FormKind: TypeAlias = Literal["shape", "dtype", "structure"]
+"""In what a result is another thing than the reference's."""
 
-    what: str
+
+class AnotherForm(msgspec.Struct, frozen=True, tag=True):
+    """A result is another thing than the reference's."""
+
+    what: FormKind
 
 
 TextForm: TypeAlias = Literal["script", "JSON"]

@@ -10,6 +10,7 @@ import msgspec
 
 from corpus.escapes import is_finding_folder, is_finding_script, is_slug
 from corpus.finding import Finding, stats_row
+from generators.case import Tier
 from generators.json_values import JsonObject
 from generators.targets import DEFAULT
 
@@ -47,7 +48,7 @@ class FindingRow:
     culprit: str
     symptom: str
     message: str
-    tier: str = "B"
+    tier: Tier = "B"
     passes: tuple[str, ...] = ()
     target: str = DEFAULT
     at_s: Number = 0.0

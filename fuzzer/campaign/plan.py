@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from fuzzer.protocol import Plan
-from fuzzer.selection import PIPELINE_KINDS, named_passes
+from fuzzer.selection import named_passes
 from fuzzer.settings import Settings
+from generators.passes.sequences import OF_PIPELINES
 
 MakesPlan: TypeAlias = Callable[[Settings, Path], Plan]
 """Of a campaign with these settings, whose scratch folder that is."""
@@ -17,7 +18,7 @@ MakesPlan: TypeAlias = Callable[[Settings, Path], Plan]
 def plan_of(settings: Settings, scratch: Path) -> Plan:
     """What is sent to each worker once."""
     under_test = named_passes(settings.passes)
-    kinds = PIPELINE_KINDS if "@pipelines" in settings.passes else ()
+    kinds = OF_PIPELINES if "@pipelines" in settings.passes else ()
     return Plan(
         seed=settings.seed,
         targets=settings.targets,

@@ -14,20 +14,15 @@ from fuzzer.oneshot.messages import VariableValue
 from fuzzer.oneshot.prepare import STAGE_S, Subject, own_fault
 from fuzzer.processes.lines import Say, in_child
 from fuzzer.results import ValueRow
+from fuzzer.trial.unjudged import bench_of, steps_of
 from generators.case import EntryCall, Shape
 from generators.dtypes import Scalar
-from generators.passes.row import Phase
-from generators.source import SeededSource
 from generators.tvm_api import IRModule
 from oracles.activities import Working, described
 from oracles.forked import limit_memory
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.numbers import Numbers
 from oracles.reference.values import Runtime, Tensor, declared
-from oracles.trace import MeaningState, Position
-from oracles.walk import walk
-from oracles.workbench import Workbench
 
 FIRST = 8
 """Elements of a value that are shown."""
@@ -56,11 +51,9 @@ def explain(subject: Subject, culprit: str | None, say: Say) -> None:
 
 def _modules(subject: Subject, culprit: str | None) -> list[tuple[str, IRModule]]:
     """("", the module as given) and (culprit, the module after it)."""
-    start = subject.start
-    bench = Workbench(SeededSource(0), MeaningState(Numbers(start.module, ())), subject.repertoire.names)
+    start, plan, repertoire = subject.start, subject.plan, subject.repertoire
     modules = [("", start.module)]
-    begin = Position.at(start.module, Phase(subject.plan.phase))
-    for step in walk(begin, (*start.setup, *start.passes), subject.repertoire.rows, bench):
+    for step in steps_of(start, plan, repertoire, bench_of(start, plan, repertoire)):
         if step.call.name == culprit and step.after is not None:
             return [*modules, (culprit, step.after)]
     return modules

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from corpus.reduce import Candidate
+from fuzzer.protocol import Plan
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.repertoire import Repertoire
+from generators.case import PassCall
+from generators.passes.row import Phase
 from generators.source import SeededSource
 from oracles.reference.numbers import Numbers
 from oracles.trace import MeaningState, Position, Step
 from oracles.walk import walk
 from oracles.workbench import Workbench
+
+
+def bench_of(case: Candidate, plan: Plan, repertoire: Repertoire) -> Workbench:
+    """A bench on which the passes of a case can be applied once more."""
+    numbers = Numbers(case.module, case.calls, tolerance=plan.tolerance)
+    return Workbench(SeededSource(0), MeaningState(numbers), repertoire.names, plan.target)
+
+
+def steps_of(
+    case: Candidate, plan: Plan, repertoire: Repertoire, bench: Workbench, more: Sequence[PassCall] = ()
+) -> Iterator[Step]:
+    """The steps of a case, its setup included, and of `more` passes after it. A pass may end the process."""
+    start = Position.at(case.module, Phase(plan.phase))
+    return walk(start, (*case.setup, *case.passes, *more), repertoire.rows, bench)
 
 
 def unjudged_steps(experiment: Experiment, repertoire: Repertoire, target: str) -> Iterator[Step]:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import cast
 
 from fuzzer.protocol import Plan
 from fuzzer.trial.experiment import Experiment
@@ -17,7 +16,7 @@ from fuzzer.worker.seeds import SeedProgram, draw_seed
 from generators.case import Origin
 from generators.passes.need import pick_by_need
 from generators.passes.row import PassRow, Role
-from generators.passes.sequences import Kind, PlannedPass, ToFire, draw_names, instantiate, to_fire
+from generators.passes.sequences import IN_CONTRACT, PlannedPass, ToFire, draw_names, instantiate, to_fire
 from generators.passes.table import PASSES, the
 from generators.program import Program
 from generators.program_facts import Feature
@@ -34,9 +33,6 @@ from generators.tir.prim_program import PrimProgram
 from generators.tir.recipes.table import draw_recipe, fitting
 from generators.tir.relax_caller import draw_prim_program, wrapped
 from generators.unavailable import Unavailable
-
-IN_CONTRACT: tuple[Kind, ...] = ("single", "walk", "walk_then_pipeline", "pipeline")
-"""Kinds of sequence for loaded passes: their contracts say where they may stand, so odd orders prove nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +207,7 @@ def draw_experiment(plan: Plan, repertoire: Repertoire, index: int) -> DrawnCase
 
 def draw_from(source: Source, plan: Plan, repertoire: Repertoire, index: int) -> DrawnCase:
     """The case with the choices of this source. Raises Unavailable."""
-    kinds = cast("tuple[Kind, ...] | None", plan.kinds or (IN_CONTRACT if plan.load else None))
+    kinds = plan.kinds or (IN_CONTRACT if plan.load else None)
     target = TARGETS[plan.at(index).target]
     seeded = bool(repertoire.seeds) and source.flip(KNOBS.seed.share)
     steps = draw_names(source, repertoire.rows, under_test=repertoire.under_test, kinds=kinds, target=target)

@@ -24,16 +24,30 @@ from generators.targets import DEFAULT, TARGETS, TargetRow
 Kind: TypeAlias = Literal["single", "walk", "pipeline", "tir_pipeline", "walk_then_pipeline", "unusual", "schedule"]
 Table: TypeAlias = Mapping[str, PassRow]
 
-KINDS: tuple[tuple[Kind, int], ...] = (
-    ("single", 43),
-    ("walk", 25),
-    ("walk_then_pipeline", 4),
-    ("pipeline", 4),
-    ("tir_pipeline", 3),
-    ("unusual", 11),
-    ("schedule", 10),
+
+@dataclass(frozen=True, slots=True)
+class SequenceKind:
+    """A kind of sequence. of_pipelines: `@pipelines` asks for it. in_contract: loaded passes get it too, whose
+    contracts say where they may stand, so that odd orders prove nothing."""
+
+    name: Kind
+    weight: int
+    of_pipelines: bool = False
+    in_contract: bool = False
+
+
+KINDS: tuple[SequenceKind, ...] = (
+    SequenceKind("single", 43, in_contract=True),
+    SequenceKind("walk", 25, in_contract=True),
+    SequenceKind("walk_then_pipeline", 4, of_pipelines=True, in_contract=True),
+    SequenceKind("pipeline", 4, of_pipelines=True, in_contract=True),
+    SequenceKind("tir_pipeline", 3, of_pipelines=True),
+    SequenceKind("unusual", 11),
+    SequenceKind("schedule", 10),
 )
-"""The kinds of sequence with their weights. A pipeline costs as much as five single passes, that of TIR as twelve."""
+"""The kinds of sequence. A pipeline costs as much as five single passes, that of TIR as twelve."""
+OF_PIPELINES = tuple(kind.name for kind in KINDS if kind.of_pipelines)
+IN_CONTRACT = tuple(kind.name for kind in KINDS if kind.in_contract)
 
 LLVM = TARGETS[DEFAULT]
 _LIFT = the(Role.LIFTS_LOCAL_FUNCTIONS).name
@@ -295,7 +309,8 @@ def draw_names(
         useless.add("tir_pipeline")
     if under_test is not None and _SCHEDULE not in under_test:
         useless.add("schedule")
-    allowed = [(kind, w) for kind, w in KINDS if (kinds is None or kind in kinds) and kind not in useless]
+    wanted = [row for row in KINDS if (kinds is None or row.name in kinds) and row.name not in useless]
+    allowed = [(row.name, row.weight) for row in wanted]
     kind: Kind = weighted(source, allowed or [("single", 1)]) if ground.pool else "schedule"
     if kind == "schedule":
         return _schedule_steps(source, target)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tvm import relax
 
@@ -34,10 +34,39 @@ from oracles.ir.walk import (
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """Kinds of what a pass took away and of what it put there, each once, sorted."""
+    """Kinds of what a pass took away and of what it put there, each once, sorted.
+
+    everywhere: all of them stand in most modules, so that the same rewrite of any operator looks like this.
+    """
 
     removed: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
+    everywhere: bool = field(default=False, compare=False)
+
+
+VALUES_IN_MOST_MODULES = frozenset({"a variable", "a constant", "call_tir", "a tuple", "an item of a tuple"})
+"""Kinds of values that say little of a module: see `value_kind`."""
+_RESULT, _RELAX_FUNCTION, _OTHER_ORDER, _SAME = (
+    "the result",
+    "a Relax function",
+    "another order of bindings",
+    "the same kinds",
+)
+_IN_MOST_MODULES = VALUES_IN_MOST_MODULES | {
+    *(_RESULT, _RELAX_FUNCTION, _OTHER_ORDER, _SAME),
+    *("a call of a function", "a call of a closure", "a local function"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A kind that was removed or added. differs: in what, where the kind stands on both sides."""
+
+    kind: str
+    differs: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} with other {self.differs}" if self.differs else self.kind
 
 
 def rewritten(before: IRModule, after: IRModule, named: bool = False) -> Kinds:
@@ -46,23 +75,26 @@ def rewritten(before: IRModule, after: IRModule, named: bool = False) -> Kinds:
     named: operators count by name also where many are alike, for a pass that has code for each of them.
     """
     old, new = functions_of(before), functions_of(after)
-    removed, added = Counter[str](), Counter[str]()
+    removed, added = set[_Change](), set[_Change]()
     for name in {**old, **new}:
-        for kinds, into in zip(_change(old.get(name), new.get(name), named), (removed, added), strict=True):
-            into.update(kinds)
+        gone, come = _change(old.get(name), new.get(name), named)
+        removed |= gone
+        added |= come
     if not removed and not added and not T.structural_equal(before, after):
-        added["the same kinds"] = 1
-    return Kinds(tuple(sorted(removed)), tuple(sorted(added)))
+        added.add(_Change(_SAME))
+    everywhere = {change.kind for change in removed | added} <= _IN_MOST_MODULES
+    return Kinds(tuple(sorted(map(str, removed))), tuple(sorted(map(str, added))), everywhere)
 
 
-def _change(old: BaseFunc | None, new: BaseFunc | None, named: bool) -> tuple[set[str], set[str]]:
+def _change(old: BaseFunc | None, new: BaseFunc | None, named: bool) -> tuple[set[_Change], set[_Change]]:
     if isinstance(old, PRIM_FUNC) and isinstance(new, PRIM_FUNC):
-        return kinds_changed(old, new)
+        gone, come = kinds_changed(old, new)
+        return set(map(_Change, gone)), set(map(_Change, come))
     if isinstance(old, FUNCTION) and isinstance(new, FUNCTION):
         return _of_relax(old, new, named)
     if isinstance(old, PRIM_FUNC) or isinstance(new, PRIM_FUNC):
         return set(), set()  # Passes put PrimFuncs beside what calls them, and drop those that nothing calls.
-    what = {"a Relax function"}
+    what = {_Change(_RELAX_FUNCTION)}
     return (what, set()) if new is None else (set(), what)
 
 
@@ -83,7 +115,7 @@ class _Bound:
     types: int
 
 
-def _of_relax(old: RelaxFunction, new: RelaxFunction, named: bool) -> tuple[set[str], set[str]]:
+def _of_relax(old: RelaxFunction, new: RelaxFunction, named: bool) -> tuple[set[_Change], set[_Change]]:
     mine, other = _bound(old, named), _bound(new, named)
     removed, added = (
         list((Counter(mine) - Counter(other)).elements()),
@@ -91,13 +123,14 @@ def _of_relax(old: RelaxFunction, new: RelaxFunction, named: bool) -> tuple[set[
     )
     if not removed and not added:
         same = mine == other
-        return set(), set() if same else {"another order of bindings"}
+        return set(), set() if same else {_Change(_OTHER_ORDER)}
     gone, come = {one.kind for one in removed}, {one.kind for one in added}
-    changed = set[str]()
+    changed = set[_Change]()
     for kind in gone & come:
         pair = [[one for one in each if one.kind == kind] for each in (removed, added)]
-        changed.add(_in_place_of(*pair) or f"{kind} with other {_what_differs(*pair)}")
-    return gone - come, (come - gone) | changed
+        other_operator = _in_place_of(*pair)
+        changed.add(_Change(other_operator) if other_operator else _Change(kind, _what_differs(*pair)))
+    return set(map(_Change, gone - come)), set(map(_Change, come - gone)) | changed
 
 
 def _in_place_of(old: Sequence[_Bound], new: Sequence[_Bound]) -> str:
@@ -120,7 +153,7 @@ def _bound(function: RelaxFunction, named: bool) -> list[_Bound]:
     held = _held(function)
     found = [_one(bound.value, named, held) for bound in bindings(function)]
     result = function.body.body if isinstance(function.body, relax.SeqExpr) else function.body
-    return [*found, _Bound("the result", "", (_name(result),), 0, 0)]
+    return [*found, _Bound(_RESULT, "", (_name(result),), 0, 0)]
 
 
 def _held(function: RelaxFunction) -> dict[str, str]:

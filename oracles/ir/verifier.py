@@ -8,7 +8,7 @@ from tvm import relax, tirx
 
 from generators.tvm_api import IRModule, PrimFunc, Stmt
 from oracles.ir.cache import Cache
-from oracles.ir.module_caches import MODULES, by_module, relax_functions_key
+from oracles.ir.module_caches import by_module
 from oracles.ir.walk import prim_func_parts, prim_funcs
 
 PRIM_FUNCS = 256
@@ -28,7 +28,7 @@ def complaint(module: IRModule) -> str:
 
     `relax.analysis.well_formed` on the module; on each PrimFunc the verifier of its dialect.
     """
-    if text := _RELAX.of(module):
+    if text := _verify_relax(module):
         return text
     for name, function in prim_funcs(module):
         if text := _PRIM_FUNCS.of(function):
@@ -38,7 +38,7 @@ def complaint(module: IRModule) -> str:
 
 def first_complaint(module: IRModule) -> tuple[str, str]:
     """The call of a verifier that rejects `after`, the module, as Python, and what it says; ("", "") for none."""
-    if text := _RELAX.of(module):
+    if text := _verify_relax(module):
         return "relax.analysis.well_formed(after)", text
     for name, function in prim_funcs(module):
         if text := _PRIM_FUNCS.of(function):
@@ -76,8 +76,5 @@ def _without_pragmas(function: PrimFunc) -> PrimFunc:
     return function.with_body(tvm_ffi.structural_map(function.body, (tirx.AttrStmt, bare)))
 
 
-_RELAX = Cache(_verify_relax, relax_functions_key(), MODULES)
-"""What TVM's verifier reads of a module (src/relax/analysis/well_formed.cc) is the Relax functions, which GlobalVars
-there are, and their types."""
 _PRIM_FUNCS = Cache(_verify_prim_func, prim_func_parts, PRIM_FUNCS)
 COMPLAINTS = by_module(complaint)

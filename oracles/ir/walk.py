@@ -45,8 +45,6 @@ EXPRESSIONS = 20_000
 """Expressions whose operands are remembered."""
 MODULES = 100
 """Modules whose functions are remembered."""
-ARRAYS = 20_000
-"""Arrays whose elements are remembered: most modules hold those of the module before."""
 _FUNCTIONS: CacheByAddress[Node, list[tuple[GlobalVar, BaseFunc]]] = CacheByAddress(
     lambda functions: list(functions.items()), MODULES
 )
@@ -61,12 +59,9 @@ def named_functions(module: IRModule) -> list[tuple[GlobalVar, BaseFunc]]:
     return _FUNCTIONS.of(module.functions)
 
 
-_ITEMS: CacheByAddress[Sequence[Node], list[Node]] = CacheByAddress(T.items_of, ARRAYS)
-
-
 def items(array: Sequence[N]) -> list[N]:
     """What an array of TVM's holds, or a list; not to be changed."""
-    return array if isinstance(array, list) else _ITEMS.of(array)
+    return array if isinstance(array, list) else T.items_of(array)
 
 
 def parts_of(function: PrimFunc) -> list[Node | None]:

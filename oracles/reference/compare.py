@@ -9,7 +9,7 @@ import numpy as np
 
 from generators.case import Shape
 from generators.dtypes import Array, is_float
-from oracles.evidence import AnotherForm, NotANumber
+from oracles.evidence import AnotherForm, FormKind, NotANumber
 from oracles.reference.values import Runtime, Tensor, flattened, round_to
 from oracles.tolerance import Tolerance
 
@@ -89,7 +89,7 @@ _MOST = 0.5
 """The share of an output's elements that may say nothing."""
 
 
-def _form(what: str, sentence: str) -> Difference:
+def _form(what: FormKind, sentence: str) -> Difference:
     return Difference(what, sentence, AnotherForm(what))
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from oracles.evidence import Evidence, ReferenceTrap, Stop
+from oracles.evidence import Evidence, KernelTrapKind, ReferenceTrap, Stop, TrapKind
 from oracles.reference.compare import Agreement
 from oracles.reference.errors import Trap, Unsupported, symptom_of
 from oracles.verdict import Inconclusive, Skipped
@@ -26,7 +26,7 @@ class NoMeaning:
 
     reason: str
     trap: str | None = None
-    kind: str | None = None
+    kind: TrapKind | KernelTrapKind | None = None
     stop: Stop | None = None
 
 

@@ -34,7 +34,7 @@ def test_a_wrong_result_is_pass_difference_and_rewrite() -> None:
 def test_a_rewrite_that_names_no_operator_is_told_by_what_it_is_made_of() -> None:
     """Else one wrong fusion would hide all others."""
     value = Failed(WRONG_RESULT, "value: x")
-    fused = FailureFacts(rewrite=Rewrite(("a call of a function",), ("call_tir", "the result with other operands")))
+    fused = FailureFacts(rewrite=Rewrite(("a call of a function",), ("call_tir",), everywhere=True))
     kinds = (
         replace(fused, operators=("matmul",)),
         replace(fused, operators=("take",)),

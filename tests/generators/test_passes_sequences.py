@@ -216,7 +216,7 @@ def test_names_that_no_row_has_are_refused() -> None:
 
 
 def test_kinds_have_weights() -> None:
-    assert sum(weight for _, weight in KINDS) == 100
+    assert sum(kind.weight for kind in KINDS) == 100
 
 
 def test_rows_without_use_are_dropped_with_what_they_prepare() -> None:

@@ -74,6 +74,14 @@ def test_another_result_is_told() -> None:
     assert rewritten(relax(*lines), relax(*lines, result="a")) == Kinds((), ("the result with other operands",))
 
 
+def test_a_rewrite_is_everywhere_if_no_kind_of_it_is_that_of_an_operator() -> None:
+    lines = ("a = R.abs(x)", "b = R.add(a, a)")
+    assert rewritten(relax(*lines), relax(*lines, result="a")).everywhere
+    assert rewritten(relax("b = (x, x)"), relax("b = (x,)")).everywhere
+    assert not rewritten(relax("b = R.abs(x)"), relax("b = x")).everywhere
+    assert not rewritten(tir("A[i] = A[i + 1]"), tir("A[i] = A[i + 1] + T.float32(1)")).everywhere
+
+
 def test_nothing_is_nothing() -> None:
     assert rewritten(relax("b = R.abs(x)"), relax("b = R.abs(x)")) == Kinds()
 

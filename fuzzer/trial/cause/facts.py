@@ -24,6 +24,7 @@ from fuzzer.trial.cause.rules import Taken, rule_in, rule_that_raises, with_type
 from fuzzer.trial.cause.seen_at_once import called_in, held_to, operators_in
 from fuzzer.trial.own_faults import OwnFaults
 from fuzzer.trial.repertoire import Repertoire
+from fuzzer.trial.unjudged import steps_of
 from generators.passes.row import Meaning, PassRow, Phase, Role
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call, the
 from generators.passes.tuning import searched
@@ -49,7 +50,7 @@ from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Unsure, Wrong
 from oracles.table import ORACLES
 from oracles.trace import MeaningState, Position, Raised, Step
-from oracles.verdict import DEFINED_TWICE, DOES_NOT_RUN, LOWERING, WRONG_RESULT, Failed
+from oracles.verdict import DOES_NOT_RUN, LOWERING, WRONG_RESULT, Failed
 from oracles.walk import walk
 from oracles.workbench import Workbench
 
@@ -174,8 +175,8 @@ class _Look:
 
     def _steps(self, bench: Workbench) -> Iterator[Taken]:
         """The steps of the case, then those of the lowering after it."""
+        steps = steps_of(self.case, self.plan, self.repertoire, bench)
         start = Position.at(self.case.module, Phase(self.plan.phase))
-        steps = walk(start, (*self.case.setup, *self.case.passes), self.repertoire.rows, bench)
         position: Position | None = start
         for taken in with_types(start, steps):
             yield taken
@@ -293,7 +294,7 @@ class _Look:
                 return None
             if used_early and isinstance(refused := well_formed.judge(step, bench), Failed):
                 return FailureFacts(earlier=refused, running=step.call.name)
-            if (what := broken(step.before, step.after, first=IN_TIR)) is not None and what.kind == DEFINED_TWICE:
+            if (what := broken(step.before, step.after, first=IN_TIR)) is not None and what.defined_twice:
                 return FailureFacts(broken=what.kind, broken_by=what.by or step.call.name)
         return None
 
@@ -372,7 +373,7 @@ class _Look:
             )
             return self._of_table(names)
         position = Position.at(self.case.module, Phase(self.plan.phase))
-        for step in walk(position, (*self.case.setup, *self.case.passes), self.repertoire.rows, bench):
+        for step in steps_of(self.case, self.plan, self.repertoire, bench):
             if step.end is None:
                 return step.call.name
             position = step.end
@@ -396,4 +397,4 @@ def _has_code_for_each(step: Step) -> bool:
 
 def _rewrite(before: IRModule, after: IRModule, named: bool) -> Rewrite:
     kinds = rewritten(before, after, named)
-    return Rewrite(kinds.removed, kinds.added)
+    return Rewrite(kinds.removed, kinds.added, kinds.everywhere)

@@ -84,7 +84,7 @@ class _Lowering:
             after = self.bench.apply(call, before)
             if not isinstance(after, Raised) and self._compared(self.numbers, after) is _Judged.WRONG:
                 kinds = rewritten(before, after, named=True)
-                return replace(self, call=call), Rewrite(kinds.removed, kinds.added)
+                return replace(self, call=call), Rewrite(kinds.removed, kinds.added, kinds.everywhere)
         return None
 
     def special(self, kind: str) -> str:

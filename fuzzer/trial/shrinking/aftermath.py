@@ -11,9 +11,8 @@ from corpus.finding import Aftermath
 from corpus.reduce import Candidate
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import Repertoire
+from fuzzer.trial.unjudged import bench_of, steps_of
 from fuzzer.versions import MISSING, ffi_version
-from generators.passes.row import Phase
-from generators.source import SeededSource
 from oracles.forked import Ended, forked
 from oracles.ir.difference import HEAD, difference
 from oracles.ir.verifier import first_complaint
@@ -23,9 +22,7 @@ from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.numbers import Numbers
 from oracles.reference.values import Tensor, declared, flattened, from_argument
 from oracles.scripts import script_for
-from oracles.trace import MeaningState, Position
-from oracles.walk import walk
-from oracles.workbench import Workbench
+from oracles.trace import Position
 
 
 def aftermath_of(case: Candidate, plan: Plan, repertoire: Repertoire, oracle: str) -> Aftermath:
@@ -38,16 +35,14 @@ def aftermath_of(case: Candidate, plan: Plan, repertoire: Repertoire, oracle: st
 
 
 def _looked_at(case: Candidate, plan: Plan, repertoire: Repertoire, again: bool) -> Aftermath:
-    numbers = Numbers(case.module, case.calls, tolerance=plan.tolerance)
-    bench = Workbench(SeededSource(0), MeaningState(numbers), repertoire.names, plan.target)
-    calls = (*case.setup, *case.passes, *(case.passes[-1:] if again else ()))
-    steps = list(walk(Position.at(case.module, Phase(plan.phase)), calls, repertoire.rows, bench))
+    bench = bench_of(case, plan, repertoire)
+    steps = list(steps_of(case, plan, repertoire, bench, case.passes[-1:] if again else ()))
     if not steps or steps[-1].end is None:
         return Aftermath()
     before, end = steps[-1].before, steps[-1].end
     verified_by, said = first_complaint(end.module)
     change = difference(before, end.module)
-    return Aftermath(verified_by, said, change if change != HEAD else "", _outputs(numbers, end))
+    return Aftermath(verified_by, said, change if change != HEAD else "", _outputs(bench.meaning.numbers, end))
 
 
 def _outputs(numbers: Numbers, end: Position) -> tuple[str, ...]:

@@ -8,14 +8,10 @@ import tvm
 from corpus.reduce import Candidate
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import Repertoire
-from generators.passes.row import Phase
-from generators.source import SeededSource
+from fuzzer.trial.unjudged import bench_of, steps_of
 from generators.targets import TARGETS
 from oracles.forked import forked
-from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState, Position, Raised
-from oracles.walk import walk
-from oracles.workbench import Workbench
+from oracles.trace import Raised
 
 
 def is_built(case: Candidate, plan: Plan, repertoire: Repertoire) -> bool:
@@ -27,8 +23,8 @@ def is_built(case: Candidate, plan: Plan, repertoire: Repertoire) -> bool:
 
 
 def _compiles(case: Candidate, plan: Plan, repertoire: Repertoire) -> bool:
-    bench = Workbench(SeededSource(0), MeaningState(Numbers(case.module, case.calls)), repertoire.names, plan.target)
-    steps = list(walk(Position.at(case.module, Phase(plan.phase)), (*case.setup, *case.passes), repertoire.rows, bench))
+    bench = bench_of(case, plan, repertoire)
+    steps = list(steps_of(case, plan, repertoire, bench))
     end = steps[-1].end if steps else None
     if end is None:
         return False
