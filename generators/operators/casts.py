@@ -19,8 +19,8 @@ from generators.operators.row import Operator, Rounding
 from generators.operators.specials import ROUNDED
 from generators.ranges import TRUTH, Range, comfortable
 from generators.relax.scope import EVERY, Drawn, Scope
-from generators.relax.values import Value
-from generators.source import weighted
+from generators.relax.values import Dim, Value
+from generators.source import favour, weighted
 
 ZERO_POINT = 4
 """The largest absolute value of a zero point."""
@@ -80,8 +80,9 @@ def _cast(x: Array, dtype: str) -> Array | Scalar:
 def _per_channel(s: Scope, x: Value, dtype: str, axis: int, low: float, high: float) -> Value:
     """A scale or zero point for `x`: a scalar, one element, or one element per channel along `axis`."""
     assert x.dims is not None
-    shapes = [(), (1,)] if x.ndim == 0 else [(), (1,), (x.dims[axis],), (x.dims[axis],)]
-    return s.tensor((dtype,), dims=s.source.pick(shapes), low=low, high=high)
+    one: tuple[tuple[Dim, ...], ...] = ((), (1,))
+    dims = favour(s.source, (x.dims[axis],), *one) if x.ndim else s.source.pick(one)
+    return s.tensor((dtype,), dims=dims, low=low, high=high)
 
 
 def _parameters(s: Scope, x: Value) -> tuple[int, Value, Value]:

@@ -21,7 +21,7 @@ from generators.relax.values import ShapeValue, Value, dim_expr
 from generators.source import favour
 from generators.tvm_api import Expr
 
-_TARGETS = ("float32", "float32", "float16", "int32", "int64", "bool", "float64", "int8", "uint8", "bfloat16")
+_TARGETS = ("float32", "float16", "int32", "int64", "bool", "float64", "int8", "uint8", "bfloat16")
 
 
 def _carrier(dtype: str) -> np.dtype[Any]:
@@ -30,7 +30,7 @@ def _carrier(dtype: str) -> np.dtype[Any]:
 
 
 def _target(s: Scope) -> str:
-    return s.source.pick(_TARGETS)
+    return favour(s.source, *_TARGETS)
 
 
 def _shape(s: Scope) -> Expr:

@@ -125,7 +125,7 @@ def sum_of_rows(s: Scope) -> None:
     if x.size is None or x.size == 0:
         raise Unavailable("nothing to add up")
     x = b.unary(s, x) if s.source.flip(KNOBS.schedulable.rows_computed) else x
-    axes = s.source.pick(([-1], [-1], [0], [-2], [-2, -1]) if rank == 3 else ([-1], [-1], [0]))
+    axes = favour(s.source, [-1], [0], *(([-2], [-2, -1]) if rank == 3 else ()))
     if s.source.flip(KNOBS.schedulable.summed):
         out = _summed(s, x, axes, keep=s.source.flip(KNOBS.shared.keepdims))
     else:

@@ -39,6 +39,8 @@ class IntegerAxisKnobs:
     """A short loop is unrolled."""
     said: float = 0.15
     """An assertion or assumption states the range of an axis."""
+    as_leaves: int = 2
+    """Weight of each axis among the leaves of an expression: most rewrites are of terms of the axes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,10 @@ def _draw_nest(draft: FunctionDraft, earlier: list[tuple[int, int]]) -> Stmt:
             break
         axes += draw_axes(draft, earlier, room)
     variables = [axis.term for axis in axes]
-    leaves = [*variables, *variables, *(_table_value(draft, axes, t) for t in draft.tensors if t.role == "input")]
+    leaves = [
+        *variables * draft.knobs.integers.axes.as_leaves,
+        *(_table_value(draft, axes, t) for t in draft.tensors if t.role == "input"),
+    ]
     if draft.symbols:
         leaves += [Term(s.var, "int64", Range(s.low, 16, True)) for s in draft.symbols.values()]
     nest = Nest(draft, tuple(axes), Operands(draft, [t for t in leaves if t is not None], []), [])
