@@ -75,6 +75,7 @@ from oracles.evidence import (
 )
 from oracles.tvm_frames import FRAME, crashed
 from oracles.verdict import (
+    CODEGEN,
     CRASH,
     DEFINED_TWICE,
     DOES_NOT_BUILD,
@@ -88,8 +89,6 @@ from oracles.verdict import (
 UNCERTAIN = "perhaps "
 """Begins a cause that is a guess: it may be the same bug as another cause, or several bugs."""
 LONGEST = 200  # characters of a cause
-CODEGEN = "codegen"
-"""As `oracles.builds.build` names it, which loads TVM. A test holds them against each other."""
 
 
 @dataclass(frozen=True, slots=True)

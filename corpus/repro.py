@@ -8,7 +8,7 @@ imported here.
 
 from __future__ import annotations
 
-import re
+import ast
 from dataclasses import replace
 from pathlib import Path
 
@@ -72,7 +72,18 @@ def plain_text(stored: StoredCase, verified_by: str = "", call: str = "") -> str
         imports=imports_for(body, plain=True),
         body=body.strip("\n"),
     )
-    return re.sub(r"\n{3,}", "\n\n", text)
+    return _one_blank_line(text)
+
+
+def _one_blank_line(text: str) -> str:
+    """The script without a blank line after another, but for those inside of its strings."""
+    strings = [node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.Constant, ast.JoinedStr))]
+    inside = {line for node in strings for line in range(node.lineno, node.end_lineno or node.lineno)}
+    kept: list[str] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line or number in inside or (kept and kept[-1]):
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def fill_of(stored: StoredCase) -> Fill | None:

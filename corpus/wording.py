@@ -17,11 +17,9 @@ from generators.targets import TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.evidence import Hung, OutOfMemory, ReferenceTrap, TrapKind
 from oracles.tvm_frames import crashed
-from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, REJECTS, WRONG_RESULT
+from oracles.verdict import CODEGEN, CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, REJECTS, WRONG_RESULT
 
 LONGEST_TITLE = 120
-CODE = "codegen"
-"""The culprit where every pass is right: `oracles.builds.build.CODEGEN`, which loads TVM."""
 TAGS = ("Relax", "TIRx", "S-TIR", "DLight", "MetaSchedule", "Arith", "LLVM", "Codegen", "TOPI", "TVMScript")
 """The tags that titles of issues begin with, as most commits and issues of apache/tvm write them in 2026. Others are
 the kinds of targets, in capitals."""
@@ -97,7 +95,7 @@ def _tag(stored: StoredCase, detail: str) -> str:
         found = [tag for folder, tag in _SOURCES.items() if frame.source.startswith(folder)]
         if found:
             return found[0]
-    if stored.culprit == CODE:
+    if stored.culprit == CODEGEN:
         return TARGETS[stored.case.target].kind.upper()
     spaces = [space for space in _SPACES if stored.culprit == space or stored.culprit.startswith(f"{space}.")]
     return _SPACES[max(spaces, key=len)] if spaces else "Relax"
@@ -105,7 +103,7 @@ def _tag(stored: StoredCase, detail: str) -> str:
 
 def subject_of(stored: StoredCase) -> str:
     """What a title says the culprit is: the pass in its name space, or the call that compiles."""
-    if stored.culprit == CODE:
+    if stored.culprit == CODEGEN:
         return f"relax.build ({stored.oracle})" if stored.oracle in CPU_BUILDS else "tvm.compile"
     spaces = [space for space in _SPACES if stored.culprit.startswith(f"{space}.")]
     return stored.culprit.removeprefix(f"{max(spaces, key=len)}.") if spaces else stored.culprit

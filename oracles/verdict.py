@@ -83,6 +83,8 @@ DETERMINISM = "determinism"
 Verdict: TypeAlias = Passed | Skipped | Inconclusive | Failed
 PASSED = Passed()
 
+CODEGEN = "codegen"
+"""The culprit where every pass went well and building or running did not."""
 DEFINED_TWICE = "defines a variable of TIR in two places"
 """What a pass has done of which TVM's verifier says so, and its analyzers die: each knows a variable once."""
 

@@ -27,6 +27,16 @@ class _Edit:
         start, end = self._at(node.lineno, node.col_offset), self._at(node.end_lineno, node.end_col_offset)
         self._changes.append((start, end, new.encode()))
 
+    def rename(self, given: ast.keyword, new: str) -> None:
+        assert given.arg is not None
+        start = self._at(given.lineno, given.col_offset)
+        self._changes.append((start, start + len(given.arg.encode()), new.encode()))
+
+    def insert_after(self, node: ast.stmt, text: str) -> None:
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        at = self._at(node.end_lineno, node.end_col_offset)
+        self._changes.append((at, at, text.encode()))
+
     def insert_above(self, node: ast.stmt, line: str) -> None:
         at = self._at(node.lineno, 0)
         self._changes.append((at, at, f"{' ' * node.col_offset}{line}\n".encode()))
@@ -93,14 +103,23 @@ def _names(node: ast.AST) -> set[str]:
 
 def _importing_tirx(text: str) -> str:
     """With the dialect T, which the written-out variables need."""
-    if re.search(r"^from tvm\.script import .*\bas T\b", text, re.MULTILINE):
-        return text
-    return re.sub(r"^(from tvm\.script import .*)$", r"\1, tirx as T", text, count=1, flags=re.MULTILINE)
+    edit = _Edit(text)
+    dialects = [node for node in edit.tree.body if isinstance(node, ast.ImportFrom) and node.module == "tvm.script"]
+    if dialects and all(alias.asname != "T" for node in dialects for alias in node.names):
+        edit.insert_after(dialects[0], ", tirx as T")
+    return edit.result()
 
 
 def _out_sinfo(text: str) -> str:
     """Types that calls are given, `call_tir` and packed ones, under their names before 0.26."""
-    return re.sub(r"\bty_args=", "sinfo_args=", re.sub(r"\bout_ty=", "out_sinfo=", text))
+    edit = _Edit(text)
+    for node in ast.walk(edit.tree):
+        if isinstance(node, ast.keyword) and node.arg in _FORMER_NAMES:
+            edit.rename(node, _FORMER_NAMES[node.arg])
+    return edit.result()
+
+
+_FORMER_NAMES = {"ty_args": "sinfo_args", "out_ty": "out_sinfo"}
 
 
 def _prim_parameters(text: str) -> str:

@@ -33,7 +33,7 @@ from oracles.reference.outcome import Unsure, Wrong
 from oracles.table import BUILD, ORACLES
 from oracles.trace import Position, Raised, Step
 from oracles.tvm_errors import headline, states_limit
-from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, PASSED, Failed, Skipped, Verdict
+from oracles.verdict import CODEGEN, CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, PASSED, Failed, Skipped, Verdict
 from oracles.walk import taken
 from oracles.workbench import Workbench
 
@@ -96,7 +96,7 @@ def _other_build(
     if ordinary != PASSED:
         return ordinary if isinstance(ordinary, Skipped) else Skipped("build: the ordinary one does not agree")
     assert row.how is not None
-    options.announce(Building(row.name, llvm.CODEGEN))
+    options.announce(Building(row.name, CODEGEN))
     with record.timed("build"):
         return cpu_trial.judge(row.how, last, bench)
 
@@ -167,10 +167,10 @@ class BuildTrial:
         opt_level = 0 if self.experiment.index % 10 < _UNOPTIMISED_OF_TEN else 2
         built = builder.build(position.module, position.phase, self.bench, opt_level, announce)
         if isinstance(built, llvm.NotBuilt):
-            return self._raised(built) if built.culprit != llvm.CODEGEN else BuildAttempt(_not_compiled(built))
+            return self._raised(built) if built.culprit != CODEGEN else BuildAttempt(_not_compiled(built))
         if isinstance(built, (Failed, Skipped)):
             return BuildAttempt(built)
-        announce(Building(BUILD, llvm.CODEGEN))
+        announce(Building(BUILD, CODEGEN))
         numbers = llvm.as_built(self.bench.meaning.numbers)
         outcome = self.bench.guarded(lambda: builder.judge(built, numbers, position.calling))
         return BuildAttempt(self._said(outcome, lost))
@@ -180,7 +180,7 @@ class BuildTrial:
             case None:
                 return PASSED
             case Raised(kind, message):
-                return Failed(DOES_NOT_RUN, f"{kind}: {headline(message)}", message, llvm.CODEGEN)
+                return Failed(DOES_NOT_RUN, f"{kind}: {headline(message)}", message, CODEGEN)
             case Unsure():
                 return outcome.verdict
             case Wrong(symptom, message, call, evidence):
@@ -237,7 +237,7 @@ def blamed(verdict: Failed, base: Verdict, last_changer: str, first: str | None,
         return replace(verdict, culprit=first if excuses(first) else last_changer)
     same = isinstance(base, Skipped) or (isinstance(base, Failed) and base.symptom == verdict.symptom)
     if verdict.culprit is None:
-        return replace(verdict, culprit=first or (llvm.CODEGEN if same else last_changer))
+        return replace(verdict, culprit=first or (CODEGEN if same else last_changer))
     bug = same_bug(verdict.evidence)
     if same or verdict.symptom == CRASH or (bug is not None and bug.culprit is not None):
         return verdict  # what is wrong on well-formed input is wrong, with any origin of the input

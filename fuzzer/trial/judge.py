@@ -24,16 +24,13 @@ from oracles.ir.fingerprint import FINGERPRINTS
 from oracles.ir.verifier import COMPLAINTS
 from oracles.oracle import Oracle, Runs, StepOracle, TraceOracle
 from oracles.reference.numbers import Numbers
-from oracles.reference.outcome import NoMeaning, Unsure, Wrong
+from oracles.reference.outcome import OPEN, NoMeaning, Unsure, Wrong
 from oracles.table import ORACLES
 from oracles.trace import MeaningState, Position, Step, Trace
 from oracles.verdict import PASSED, Skipped, Verdict
 from oracles.walk import walk
 from oracles.workbench import Workbench
 from reports.tally import Tally
-
-DISCARDED = ("integer-overflow", "fuel")
-"""Why the reference gives no result for some valid programs: TVM leaves overflow open, and some run for long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +87,7 @@ def judge(experiment: Experiment, options: JudgeOptions, source: Source) -> Judg
     steps = () if start is None else _judge_from(trial, start)
     for reason, amount in numbers.left_out.items():
         record.skip(reason, amount)
-    if any(row.judges_numbers and record.has_judged(row.name) for row in ORACLES.values()):
-        record.counts.numeric_verdicts += 1
+    record.count_numbers(row.name for row in ORACLES.values() if row.judges_numbers)
     return Judgement(record.counts, record.failures, steps)
 
 
@@ -106,7 +102,7 @@ def _numbers_of(experiment: Experiment, options: JudgeOptions, record: Record) -
     with record.timed("reference"):
         numbers = Numbers(experiment.module, experiment.calls, tolerance=options.tolerance)
     expected = numbers.expected
-    if isinstance(expected, NoMeaning) and expected.trap and expected.kind not in DISCARDED:
+    if isinstance(expected, NoMeaning) and expected.trap and expected.kind not in OPEN:
         record.counts.invalid += 1
         record.skip(f"invalid: {expected.reason}")
         return None

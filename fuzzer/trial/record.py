@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -13,10 +13,9 @@ from fuzzer.protocol import Failure
 from fuzzer.trial.met import MET, Met, is_counted
 from fuzzer.trial.options import OnVerdict, unheard
 from generators.case import Tier
-from oracles.builds.build import CODEGEN
 from oracles.table import tier_at
 from oracles.trace import Step
-from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
+from oracles.verdict import CODEGEN, Failed, Inconclusive, Passed, Skipped, Verdict
 from reports.tally import PassColumn, Tally, bump
 
 LONGEST_DETAIL = 20_000
@@ -122,6 +121,10 @@ class Record:
 
     def _blames(self, step: Step | None, culprit: str) -> bool:
         return self.only is None or (culprit in self.only and (step is None or step.under_test))
+
+    def count_numbers(self, oracles: Iterable[str]) -> None:
+        """Counts a verdict on numbers, where one of these oracles has judged any."""
+        self.counts.numeric_verdicts += any(map(self.has_judged, oracles))
 
     def has_judged(self, oracle: str) -> bool:
         """Whether the oracle has said that something is right or wrong."""

@@ -13,13 +13,13 @@ from generators.passes.row import Phase
 from generators.passes.table import PASSES, default_call, rest_of_tir_pipeline
 from generators.tvm_api import IRModule
 from oracles.activities import Announce, Blaming, Interpreting, entering, unannounced
-from oracles.builds.build import CODEGEN
 from oracles.builds.builders import BUILDERS
 from oracles.builds.needs import LLVM
 from oracles.ir.regions import declares_what_it_does
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Unsure, Wrong
 from oracles.trace import Bench, Position
+from oracles.verdict import CODEGEN
 from oracles.walk import walk
 
 

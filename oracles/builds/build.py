@@ -36,13 +36,11 @@ from oracles.reference.numbers import Numbers
 from oracles.reference.tir.decode.tvm_objects import lanes_of
 from oracles.reference.values import UNIT, Callback, Runtime, Tensor, Unit, carried, declared
 from oracles.trace import Bench, Position, Raised
-from oracles.verdict import BUILD
+from oracles.verdict import BUILD, CODEGEN
 from oracles.walk import walk
 
 _HOST = "llvm"
 """TVM's kind of target for the CPU."""
-CODEGEN = "codegen"
-"""The culprit where every pass went well and building or running did not."""
 _GROUPED = (Phase.ANNOTATED, Phase.GROUPED, Phase.FUSED)
 
 

@@ -26,7 +26,7 @@ from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Unsure, Wrong
 from oracles.trace import Bench
 from oracles.tvm_errors import headline
-from oracles.verdict import BUILD, DOES_NOT_BUILD, Failed, Skipped
+from oracles.verdict import BUILD, CODEGEN, DOES_NOT_BUILD, Failed, Skipped
 
 RunOutcome: TypeAlias = "None | Wrong | Unsure"
 LAUNCH_S = 3.0
@@ -46,7 +46,7 @@ def same_bug(evidence: Evidence | None) -> SameBug | None:
     """The bug that a wrong build shows by its evidence alone; None where each program may show a bug of its own."""
     match evidence:
         case InKernel(kind=machine.EMPTY):
-            return SameBug("a kernel for no element is launched nevertheless, and fails", llvm.CODEGEN)
+            return SameBug("a kernel for no element is launched nevertheless, and fails", CODEGEN)
         case OrderOfThreads():
             return SameBug("threads that no barrier orders give another result in another order")
         case _:
@@ -96,7 +96,7 @@ def _built_for_threads(
     lowered = llvm.lowered_by(names, module.clone(), phase, bench, announce)
     if isinstance(lowered, llvm.NotBuilt):
         return lowered
-    announce(Building(BUILD, llvm.CODEGEN))
+    announce(Building(BUILD, CODEGEN))
     built = machine.build(*lowered, bench, LAUNCH_S)
     if isinstance(built, llvm.NotBuilt):
         return replace(built, lowered_by=names)
@@ -131,7 +131,7 @@ def refused(source: machine.NotCompiled) -> Failed | Skipped:
     if complaint is None:
         return Skipped("cuda-cpu: source not known to our header")
     first = next((line for line in complaint.splitlines() if "error" in line), complaint)
-    return Failed(DOES_NOT_BUILD, f"nvcc: {headline(first)}", f"{complaint}\n{source.cuda}", llvm.CODEGEN)
+    return Failed(DOES_NOT_BUILD, f"nvcc: {headline(first)}", f"{complaint}\n{source.cuda}", CODEGEN)
 
 
 BUILDERS: dict[str, Builder] = {

@@ -35,6 +35,7 @@ from oracles.tail import tail
 from oracles.trace import Bench, Position, Raised
 from oracles.tvm_errors import headline, states_limit
 from oracles.verdict import (
+    CODEGEN,
     CRASH,
     DOES_NOT_BUILD,
     DOES_NOT_RUN,
@@ -85,7 +86,7 @@ def judge(row: CpuBuild, last: Position, bench: Bench) -> Verdict:
     if full:
         return Skipped(NO_ROOM)
     if isinstance(ended, Failed) and ended.symptom == WRONG_RESULT and row.lowers:
-        return replace(ended, culprit=_first_wrong(row, last, bench) or llvm.CODEGEN)
+        return replace(ended, culprit=_first_wrong(row, last, bench) or CODEGEN)
     if not isinstance(ended, Ended):
         return ended
     if ended.from_outside:
@@ -193,9 +194,7 @@ def _numbers(row: CpuBuild, built: llvm.Built, bench: Bench, calling: Calling) -
 
 def _failed(row: CpuBuild, symptom: str, message: str, detail: str, evidence: Evidence | None = None) -> Failed:
     how = f"{row.promise}: target {row.target}"
-    return Failed(
-        symptom, message, f"{how}{', ' if row.options else ''}{row.options}\n{detail}", llvm.CODEGEN, evidence
-    )
+    return Failed(symptom, message, f"{how}{', ' if row.options else ''}{row.options}\n{detail}", CODEGEN, evidence)
 
 
 def without_folders(said: str) -> str:

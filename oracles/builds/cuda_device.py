@@ -43,7 +43,7 @@ from oracles.reference.outcome import NoMeaning, Unsure, Wrong
 from oracles.reference.values import Callback, Runtime, Tensor, carried
 from oracles.trace import Bench, Raised
 from oracles.tvm_errors import headline, states_limit
-from oracles.verdict import CRASH, DOES_NOT_BUILD, HANG
+from oracles.verdict import CODEGEN, CRASH, DOES_NOT_BUILD, HANG
 
 BUILD_S = 8
 """Seconds for the driver, code generation and nvcc."""
@@ -253,7 +253,7 @@ def _said_by_nvcc(message: str) -> str | None:
 
 def _not_compiled(error: Raised) -> Wrong | Unsure:
     if states_limit(error):
-        return Unsure(f"rejected: {llvm.CODEGEN}: {error.kind}")
+        return Unsure(f"rejected: {CODEGEN}: {error.kind}")
     said = _said_by_nvcc(error.message) or f"{error.kind}: {headline(error.message)}"
     return Wrong(DOES_NOT_BUILD, said, 0)
 

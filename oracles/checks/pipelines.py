@@ -26,7 +26,7 @@ from generators.passes.row import Phase
 from generators.passes.table import PIPELINES, TIR_PIPELINE
 from generators.tvm_api import IRModule, Pass, Target, VirtualMachine
 from oracles.builds.blame import first_wrong
-from oracles.builds.build import CODEGEN, Built, as_built, not_runnable, unregistered
+from oracles.builds.build import Built, as_built, not_runnable, unregistered
 from oracles.builds.needs import LLVM
 from oracles.evidence import Died, Evidence, Hung
 from oracles.forked import Ended, forked
@@ -39,6 +39,7 @@ from oracles.reference.values import Runtime, Tensor, from_argument
 from oracles.trace import Bench, Position, Raised, Trace
 from oracles.tvm_errors import headline, out_of_memory, states_limit
 from oracles.verdict import (
+    CODEGEN,
     CRASH,
     DOES_NOT_BUILD,
     DOES_NOT_RUN,

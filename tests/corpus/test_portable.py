@@ -47,6 +47,12 @@ def test_names_of_arguments_and_types_of_scalars() -> None:
     assert 's: R.Prim("int64")' in adapted(SCRIPT, ["scalar parameters"])
 
 
+def test_what_a_string_says_is_left_alone() -> None:
+    text = SCRIPT + 'NAME = "out_ty=1"\n'
+    changed = adapted(text, ["out_ty"])
+    assert 'NAME = "out_ty=1"' in changed and "out_sinfo=R.Tensor((n,)" in changed
+
+
 def test_what_is_read_is_left_alone() -> None:
     assert adapted(SCRIPT, []) == SCRIPT
     assert adapted("no ( Python", REWRITES) == "no ( Python"

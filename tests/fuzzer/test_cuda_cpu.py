@@ -35,12 +35,11 @@ from generators.passes.table import PASSES, PIPELINES, default_call, rest_of_tir
 from generators.source import SeededSource
 from generators.targets import TARGETS
 from oracles.builds import builders, needs
-from oracles.builds.build import CODEGEN
 from oracles.builds.builders import BUILDERS, refused
 from oracles.builds.cuda_cpu import available, lowering, machine
 from oracles.builds.cuda_cpu.machine import NotCompiled
 from oracles.evidence import InKernel
-from oracles.verdict import Failed, Skipped
+from oracles.verdict import CODEGEN, Failed, Skipped
 from tests.oracles.oracle_bench import row_of
 
 pytestmark = pytest.mark.warm

@@ -22,6 +22,7 @@ from oracles.reference.calling import Calling, direct
 from oracles.trace import Position, Raised, Step
 from oracles.tvm_errors import raised_from
 from oracles.walk import taken
+from oracles.workbench import OPT_LEVEL
 
 NOT_READ = not_read()
 """The forms of TVMScript 0.27 that this TVM does not read."""
@@ -43,7 +44,7 @@ class RealBench:
     def guarded(self, action: Callable[[], Any]) -> Any | Raised:
         scope = tvm.target.Target(self._target) if self._target else nullcontext()
         try:
-            with scope, tvm.transform.PassContext(opt_level=4):
+            with scope, tvm.transform.PassContext(opt_level=OPT_LEVEL):
                 return action()
         except Exception as error:  # noqa: BLE001 what a pass raises is a value here
             return raised_from(error)

@@ -14,9 +14,9 @@ from corpus.module_text import live_module
 from generators.case import EntryCall, ModuleText, PassCall
 from generators.passes.row import Phase
 from oracles.builds import blame
-from oracles.builds.build import CODEGEN
 from oracles.reference.numbers import Numbers
 from oracles.trace import Position
+from oracles.verdict import CODEGEN
 from tests.oracles.oracle_bench import RealBench, module_pass, row_of
 
 SUM = """@I.ir_module

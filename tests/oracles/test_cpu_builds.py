@@ -24,7 +24,6 @@ from generators.passes.row import Phase
 from generators.passes.table import PIPELINES, default_call
 from generators.source import SeededSource
 from oracles.builds import cpu_trial
-from oracles.builds.build import CODEGEN
 from oracles.builds.cpu_builds import (
     CPU_BUILDS,
     GROUPS,
@@ -40,7 +39,7 @@ from oracles.builds.room import NO_ROOM
 from oracles.forked import ChildRaised
 from oracles.reference.numbers import Numbers
 from oracles.trace import MeaningState, Position
-from oracles.verdict import Failed, Passed, Skipped, Verdict
+from oracles.verdict import CODEGEN, Failed, Passed, Skipped, Verdict
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
 from tests.patience import HANGS_S

@@ -32,7 +32,7 @@ from generators.source import SeededSource
 from generators.tvm_api import IRModule
 from oracles.broken import IN_TIR, Broken, broken, retyped, types_of
 from oracles.builds.blame import lowering_of
-from oracles.builds.build import CODEGEN, as_built, lowered_by, passes_to_come
+from oracles.builds.build import as_built, lowered_by, passes_to_come
 from oracles.builds.needs import builder_of
 from oracles.builds.tir_build import compiled_from
 from oracles.checks import determinism, executable, idempotence, numeric, pipelines, well_formed
@@ -50,7 +50,7 @@ from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Unsure, Wrong
 from oracles.table import ORACLES
 from oracles.trace import MeaningState, Position, Raised, Step
-from oracles.verdict import DOES_NOT_RUN, LOWERING, WRONG_RESULT, Failed
+from oracles.verdict import CODEGEN, DOES_NOT_RUN, LOWERING, WRONG_RESULT, Failed
 from oracles.walk import walk
 from oracles.workbench import Workbench
 

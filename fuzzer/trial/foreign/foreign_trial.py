@@ -258,8 +258,7 @@ class _JudgedPass:
         if of_no_row and not is_of_tvm(name):
             self.say(Unpromised(name))
         self.record.verdict(oracle, found.verdict, self.step)
-        if self.record.has_judged(oracle):
-            self.record.counts.numeric_verdicts += 1
+        self.record.count_numbers((oracle,))
         self.say(Pair(found.missing))
         self.tell(found.module, found.calls)
         return not isinstance(found.verdict, Failed)

@@ -33,7 +33,7 @@ from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE
 from generators.targets import TARGETS, TargetRow
 from generators.tvm_api import IRModule, Node, Target
 from oracles.activities import Announce, Applying, Building
-from oracles.builds.build import CODEGEN, passes_to_come, rest_of_pipeline
+from oracles.builds.build import passes_to_come, rest_of_pipeline
 from oracles.checks import pipelines
 from oracles.evidence import AcrossProcesses, Died, Hung, OutOfMemory
 from oracles.forked import limit_memory
@@ -41,7 +41,7 @@ from oracles.ir.fingerprint import fingerprint
 from oracles.oracle import Stage, StepOracle, TraceOracle
 from oracles.table import BUILD, ORACLES
 from oracles.tvm_errors import headline, raised_from
-from oracles.verdict import CRASH, DOES_NOT_BUILD
+from oracles.verdict import CODEGEN, CRASH, DOES_NOT_BUILD
 
 DIES = (CRASH, DOES_NOT_BUILD)
 """Symptoms of a failure that the call itself shows: it raises, or a signal ends it."""

@@ -36,7 +36,7 @@ from generators.passes.official import tier_in_order
 from generators.passes.row import Phase
 from generators.targets import TARGETS
 from oracles.builds.blame import excuses
-from oracles.builds.build import CODEGEN, excess_precision
+from oracles.builds.build import excess_precision
 from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.checks import numeric, survives
 from oracles.evidence import AcrossProcesses, Hung
@@ -46,7 +46,7 @@ from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning
 from oracles.reference.values import Runtime, Tensor, declared, flattened
 from oracles.table import BUILD, NEED_NUMBERS, ORACLES, tier_at
-from oracles.verdict import CRASH, WRONG_RESULT, Failed
+from oracles.verdict import CODEGEN, CRASH, WRONG_RESULT, Failed
 
 LOWERING_TO_BLAME = "looking for the lowering to blame"
 AGAIN = "judging the reduced case again"

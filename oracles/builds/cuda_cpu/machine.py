@@ -30,6 +30,7 @@ from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning, Unsure, Wrong
 from oracles.reference.values import Callback, Runtime, Tensor, flattened
 from oracles.trace import Bench, Raised
+from oracles.verdict import CODEGEN
 
 SYMPTOM = "cuda-cpu: "
 """Begins the symptom of a fault; after it comes the kind of the fault, or RACE."""
@@ -172,14 +173,14 @@ def build(
     module = _with_constants_kept(module, constants)
     lowered = bench.guarded(lambda: lower(module, phase))
     if isinstance(lowered, Raised):
-        return llvm.NotBuilt(llvm.CODEGEN, lowered, module, phase)
+        return llvm.NotBuilt(CODEGEN, lowered, module, phase)
     try:
         program = compile_source(lowered.cuda)
     except CompileError as error:
         return NotCompiled(lowered.cuda, str(error), isinstance(error, TooSlow))
     machine = bench.guarded(lambda: relax.VirtualMachine(lowered.executable, tvm.cpu(), memory_cfg="naive"))
     if isinstance(machine, Raised):
-        return llvm.NotBuilt(llvm.CODEGEN, machine, module, phase)
+        return llvm.NotBuilt(CODEGEN, machine, module, phase)
     return _assembled(machine, lowered, program, deadline_s, constants)
 
 

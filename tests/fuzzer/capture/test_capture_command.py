@@ -127,12 +127,12 @@ def test_a_hang_leaves_the_case(
     class Sleeps:
         def transform_module(self, mod, ctx):
             import time
-            time.sleep(100)
+            time.sleep(10_000)
             return mod
 
     Sleeps()(Module)
     """
-    status, said = captured(text, "--time", "20s")
+    status, said = captured(text, "--time", "60s")
     assert status == 1
     assert "PASSES['Sleeps']() fails: no answer" in said
     assert case().symptom == "hang"

@@ -13,7 +13,6 @@ import tvm
 from tvm import relax
 
 from benchmarks.bench_causes import compared
-from corpus.cause import CODEGEN as CODEGEN_OF_CAUSES
 from corpus.cause import UNCERTAIN
 from corpus.module_text import live_module
 from corpus.reduce import Candidate, candidate_of
@@ -28,13 +27,12 @@ from fuzzer.trial.repertoire import Repertoire
 from generators.case import EntryCall, ModuleText
 from generators.passes.dlight import rules_in
 from generators.passes.table import PASSES, default_call
-from oracles.builds.build import CODEGEN
 from oracles.checks import numeric, pipelines
 from oracles.checks.legalised import LEGALIZE
 from oracles.evidence import Died
 from oracles.forked import ChildRaised
 from oracles.nested import running_at_end
-from oracles.verdict import CRASH, DOES_NOT_BUILD, Failed
+from oracles.verdict import CODEGEN, CRASH, DOES_NOT_BUILD, Failed
 from tests.corpus.test_throw_site import BACKTRACE, TRACEBACK, frame
 
 CASES = Path(__file__).parents[3] / "corpus" / "cases"
@@ -125,10 +123,6 @@ def test_passes_that_have_ended_are_not_running() -> None:
     assert running[-1] == "FuseTIR"
     assert "LegalizeOps" not in running
     assert any(names[-1:] == ("LegalizeOps",) for names in noted)
-
-
-def test_causes_name_code_generation_as_builds_do() -> None:
-    assert CODEGEN_OF_CAUSES == CODEGEN
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,8 @@ from generators import tvm_api
 from generators.case import EntryCall
 from generators.passes.table import PASSES, default_call
 from generators.tvm_api import Expr, IRModule
-from oracles.builds.build import CODEGEN
 from oracles.checks import numeric
-from oracles.verdict import WRONG_RESULT, Failed
+from oracles.verdict import CODEGEN, WRONG_RESULT, Failed
 
 CASES = SHIPPED.parent / CASES_BESIDE
 FOLDS = "FoldConstant"

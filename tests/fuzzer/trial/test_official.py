@@ -31,11 +31,10 @@ from generators.passes.official import calls_of
 from generators.passes.row import Phase
 from generators.passes.table import default_call
 from generators.targets import TARGETS
-from oracles.builds.build import CODEGEN
 from oracles.checks import input_unchanged, pipelines, survives
 from oracles.evidence import AcrossProcesses, Evidence, Hung, OutOfMemory
 from oracles.table import BUILD
-from oracles.verdict import CRASH, WRONG_RESULT
+from oracles.verdict import CODEGEN, CRASH, WRONG_RESULT
 from tests.patience import HANGS_S
 
 COMPILE = 'tvm.compile(Module, target="llvm")'

@@ -21,7 +21,7 @@ from fuzzer.trial.shrinking.shrink import _blamed_after, _first_wrong
 from fuzzer.trial.whose_fault import whose_fault, wrong_lowering
 from generators.case import EntryCall, ModuleText, PassCall
 from oracles.builds import blame
-from oracles.builds.build import CODEGEN
+from oracles.verdict import CODEGEN
 from tests.oracles.oracle_bench import PASSES_UNDER_TEST, row_of
 from tests.oracles.test_blame import SUM, replaced
 
