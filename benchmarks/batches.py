@@ -19,7 +19,7 @@ from fuzzer.processes.pool import BATCH
 from fuzzer.protocol import Failure, Judged, Plan
 from fuzzer.trial.repertoire import Repertoire, repertoire_of
 from fuzzer.worker.child import before_forking, judge_case
-from generators.passes.sequences import KINDS
+from generators.passes.sequence_kinds import KINDS
 from oracles.table import ORACLES
 from reports.tally import Tally
 

@@ -40,7 +40,7 @@ from fuzzer.trial.repertoire import Repertoire, repertoire_of
 from fuzzer.worker.child import before_forking
 from fuzzer.worker.draw import draw_experiment
 from generators.case import EntryCall, PassCall, Tier
-from generators.passes.sequences import Kind
+from generators.passes.sequence_kinds import Kind
 from generators.passes.table import TIR_PASSES
 from generators.source import SeededSource
 from generators.tvm_api import module_from_json

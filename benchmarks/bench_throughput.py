@@ -31,7 +31,7 @@ from benchmarks.children import Say, in_child
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import repertoire_of
 from fuzzer.worker.draw import draw_experiment
-from generators.passes.sequences import Kind
+from generators.passes.sequence_kinds import Kind
 from generators.passes.table import TIR_PASSES
 from generators.relax.knobs import Knobs
 from generators.relax.relax_program import draw_program

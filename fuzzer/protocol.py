@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fuzzer.coverage.probes import Probes
 from generators.case import Tier
-from generators.passes.sequences import Kind
+from generators.passes.sequence_kinds import Kind
 from generators.targets import DEFAULT
 from oracles.evidence import Evidence
 from oracles.tolerance import Tolerance

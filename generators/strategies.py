@@ -24,7 +24,8 @@ from hypothesis import strategies as st
 
 from generators import tvm_api
 from generators.case import Case, ModuleText
-from generators.passes.sequences import DrawnSequence, Kind, draw_names, instantiate, to_fire
+from generators.passes.sequence_kinds import Kind
+from generators.passes.sequences import DrawnSequence, draw_names, instantiate, to_fire
 from generators.passes.table import PASSES
 from generators.program import Program
 from generators.program_facts import Feature, ProgramFacts

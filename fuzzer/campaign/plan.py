@@ -9,7 +9,7 @@ from typing import TypeAlias
 from fuzzer.protocol import Plan
 from fuzzer.selection import named_passes
 from fuzzer.settings import Settings
-from generators.passes.sequences import OF_PIPELINES
+from generators.passes.sequence_kinds import OF_PIPELINES
 
 MakesPlan: TypeAlias = Callable[[Settings, Path], Plan]
 """Of a campaign with these settings, whose scratch folder that is."""

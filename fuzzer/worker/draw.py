@@ -16,7 +16,8 @@ from fuzzer.worker.seeds import SeedProgram, draw_seed
 from generators.case import Origin
 from generators.passes.need import pick_by_need
 from generators.passes.row import PassRow, Role
-from generators.passes.sequences import IN_CONTRACT, PlannedPass, ToFire, draw_names, instantiate, to_fire
+from generators.passes.sequence_kinds import IN_CONTRACT
+from generators.passes.sequences import PlannedPass, ToFire, draw_names, instantiate, to_fire
 from generators.passes.table import PASSES, the
 from generators.program import Program
 from generators.program_facts import Feature

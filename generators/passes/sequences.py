@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from generators.case import PassCall, Tier
 from generators.passes.knobs import KNOBS
@@ -16,38 +16,13 @@ from generators.passes.need import pick_by_need
 from generators.passes.official import official_name
 from generators.passes.order import breaches, standing
 from generators.passes.row import PassRow, Phase, Role
+from generators.passes.sequence_kinds import KINDS, Kind
 from generators.passes.table import PASSES, PIPELINES, SETUP, THREADED_SETUP, TIR_PIPELINE, the
 from generators.program_facts import Feature, ProgramFacts
 from generators.source import Source, weighted
 from generators.targets import DEFAULT, TARGETS, TargetRow
 
-Kind: TypeAlias = Literal["single", "walk", "pipeline", "tir_pipeline", "walk_then_pipeline", "unusual", "schedule"]
 Table: TypeAlias = Mapping[str, PassRow]
-
-
-@dataclass(frozen=True, slots=True)
-class SequenceKind:
-    """A kind of sequence. of_pipelines: `@pipelines` asks for it. in_contract: loaded passes get it too, whose
-    contracts say where they may stand, so that odd orders prove nothing."""
-
-    name: Kind
-    weight: int
-    of_pipelines: bool = False
-    in_contract: bool = False
-
-
-KINDS: tuple[SequenceKind, ...] = (
-    SequenceKind("single", 43, in_contract=True),
-    SequenceKind("walk", 25, in_contract=True),
-    SequenceKind("walk_then_pipeline", 4, of_pipelines=True, in_contract=True),
-    SequenceKind("pipeline", 4, of_pipelines=True, in_contract=True),
-    SequenceKind("tir_pipeline", 3, of_pipelines=True),
-    SequenceKind("unusual", 11),
-    SequenceKind("schedule", 10),
-)
-"""The kinds of sequence. A pipeline costs as much as five single passes, that of TIR as twelve."""
-OF_PIPELINES = tuple(kind.name for kind in KINDS if kind.of_pipelines)
-IN_CONTRACT = tuple(kind.name for kind in KINDS if kind.in_contract)
 
 LLVM = TARGETS[DEFAULT]
 _LIFT = the(Role.LIFTS_LOCAL_FUNCTIONS).name

@@ -12,7 +12,8 @@ from generators.passes.knobs import KNOBS
 from generators.passes.loaded import rows_from_contracts
 from generators.passes.official import official_name, tier_in_order
 from generators.passes.row import Phase, Role
-from generators.passes.sequences import KINDS, Kind, PlannedPass, draw_names, draw_sequence, instantiate, to_fire
+from generators.passes.sequence_kinds import KINDS, Kind
+from generators.passes.sequences import PlannedPass, draw_names, draw_sequence, instantiate, to_fire
 from generators.passes.table import PASSES, PIPELINES, SETUP, default_call, the
 from generators.program_facts import Feature, ProgramFacts
 from generators.source import SeededSource
