@@ -18,8 +18,8 @@ from generators.case import Tier
 from generators.passes.row import Phase
 from generators.tvm_api import IRModule
 from oracles.builds.cpu_builds import CpuBuild
-from oracles.trace import Bench, CaseBench, Step, Trace
-from oracles.verdict import Verdict
+from oracles.trace import Bench, CaseBench, Raised, Step, Trace
+from oracles.verdict import Failed, Verdict
 
 
 class Stage(Enum):
@@ -159,7 +159,8 @@ class StepOracle(Facts):
 
     on_error: whether steps that raised are judged too. judge_given: judges a module before any pass, in place of the
     steps, where a user names no passes; None where it has nothing to say of one. unfit: says how the result of a step,
-    though right, is no input for passes that a user chose to come next; None where it is one.
+    though right, is no input for passes that a user chose to come next; None where it is one. rejection: what is said
+    of a pass that refuses a module, where refusals are what a user wants to see kept; None where nothing is.
     """
 
     name: str
@@ -168,6 +169,7 @@ class StepOracle(Facts):
     on_error: bool = False
     judge_given: Callable[[IRModule], Verdict] | None = None
     unfit: Callable[[Step], str | None] = _fits
+    rejection: Callable[[Raised], Failed] | None = None
 
 
 @dataclass(frozen=True, slots=True)

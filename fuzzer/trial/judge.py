@@ -19,7 +19,6 @@ from fuzzer.trial.record import Record
 from generators.case import PassCall
 from generators.source import Source
 from oracles.activities import Activity, Applying, Asking, Interpreting, SettingUp, Working
-from oracles.checks import survives
 from oracles.ir.fingerprint import FINGERPRINTS
 from oracles.ir.verifier import COMPLAINTS
 from oracles.oracle import Oracle, Runs, StepOracle, TraceOracle
@@ -191,8 +190,8 @@ def _ask(trial: _Trial, row: StepOracle, step: Step) -> Verdict | None:
     trial.options.announce(Asking(row.name, step.call.name))
     with trial.record.timed("reference" if row.runs is Runs.REFERENCE else "oracles"):
         verdict = row.judge(step, trial.bench)
-    if trial.options.rejections and row is survives.ORACLE and step.error is not None and isinstance(verdict, Skipped):
-        return survives.rejected(step.error)
+    if trial.options.rejections and row.rejection is not None and step.error is not None:
+        return row.rejection(step.error) if isinstance(verdict, Skipped) else verdict
     return verdict
 
 

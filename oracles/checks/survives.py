@@ -112,5 +112,11 @@ def rejected(error: Raised) -> Failed:
 
 
 ORACLE = StepOracle(
-    "survives", "a pass ends, or explains what it does not take", judge, on_error=True, stage=Stage.SURVIVAL, rank=0
+    "survives",
+    "a pass ends, or explains what it does not take",
+    judge,
+    on_error=True,
+    rejection=rejected,
+    stage=Stage.SURVIVAL,
+    rank=0,
 )
