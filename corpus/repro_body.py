@@ -6,13 +6,13 @@ How a script is put together of it, and what is around it, is in `corpus.repro`.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corpus.frames import FRAMES
 from corpus.loaded_file import FOLDER, loaded_file
 from corpus.module_text import without_imports
-from corpus.repro_calls import Calls
+from corpus.repro_calls import CallLines, Calls
 from corpus.repro_passes import PassLines, folded
 from corpus.script_losses import with_helper
 from corpus.store import StoredCase
@@ -69,11 +69,22 @@ class _Built:
     """How a script writes what is built. compiled: the expression that compiles `mod`, for `target`. device, tensor:
     where entry calls run, and what makes tensors there; on_device: that is not the CPU."""
 
-    target: _Noted
-    compiled: _Noted
+    target: str
+    compiled: str
     device: str
     tensor: str
     on_device: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """What decides whether the bug is there. builds, names_target: whether it compiles `mod`, and names the target of
+    builds itself. calls: the lines in it that make entry calls."""
+
+    text: str
+    builds: bool
+    names_target: bool
+    calls: tuple[CallLines, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +109,8 @@ def body_of(stored: StoredCase, script: Script, manner: Manner, target: str, mak
     module, name = module_text(stored, manner.single, manner.plain)
     lines, given = _applied(parts, name)
     check = _check(parts, given)
-    names = {"module": module.rstrip("\n"), "passes": _passes(parts, lines, name), "check": check, **_around(parts)}
+    passes = _passes(parts, lines, name, check)
+    names = {"module": module.rstrip("\n"), "passes": passes, "check": check.text, **_around(parts, check)}
     if manner.call:
         names.update(passes="", check=f"{manner.call}\n")
     frame = FRAMES.get_template("plain_body.py.j2" if manner.plain else "body.py.j2")
@@ -116,22 +128,28 @@ def _built(stored: StoredCase, script: Script, calls: Calls, target: str) -> _Bu
         pipeline = f", relax_pipeline=relax.get_default_pipeline({build_target})"
     compiled = f"tvm.compile(mod, {build_target}{pipeline})"
     where = ("device", "on_device") if on_device else ("tvm.cpu()", "tensor")
-    return _Built(_Noted(build_target), _Noted(compiled), *where, on_device)
+    return _Built(build_target, compiled, *where, on_device)
 
 
-def _check(parts: _Parts, given: str) -> str:
-    """What decides whether the bug is there. given: the name of what the last pass gets."""
-    text = _oracle_check(parts, given)
+def _check(parts: _Parts, given: str) -> _Check:
+    """given: the name of what the last pass gets."""
+    check = _oracle_check(parts, given)
     verifier = parts.manner.verified_by
     if not verifier:
-        return text
+        return check
     # The verifier of Relax raises and gives nothing; those of PrimFuncs say whether.
-    return f"{verifier}\n" if verifier.startswith("relax.") else f"assert {verifier}\n"
+    return replace(check, text=f"{verifier}\n" if verifier.startswith("relax.") else f"assert {verifier}\n")
 
 
-def _oracle_check(parts: _Parts, given: str) -> str:
+def _oracle_check(parts: _Parts, given: str) -> _Check:
     passes, applying, built = parts.stored.case.passes, parts.applying, parts.built
-    return parts.script.text(
+    target, compiled, made = _Noted(built.target), _Noted(built.compiled), list[CallLines]()
+
+    def calls(machine: object, walled: bool = False) -> str:
+        made.append(parts.calls.lines(str(machine), compiled, built.device, built.tensor, walled))
+        return made[-1].text.rstrip("\n")
+
+    text = parts.script.text(
         apply=lambda name, given: applying.line(passes[-1], name, given).rstrip("\n"),
         under_target=lambda line: applying.under_target(passes[-1], f"{line}\n").rstrip("\n"),
         alone=lambda given: applying.alone(passes[-1], given).rstrip("\n"),
@@ -139,25 +157,23 @@ def _oracle_check(parts: _Parts, given: str) -> str:
         given=given,
         plain=parts.manner.plain,
         from_here="" if parts.manner.plain else _FROM_HERE,
-        calls=lambda machine, walled=False: parts.calls.text(
-            str(machine), built.compiled, built.device, built.tensor, walled
-        ).rstrip("\n"),
+        calls=calls,
         passes=[call.source for call in passes],
         needs_target=any(map(applying.wants_target, passes)),
         target=parts.target,
-        build_target=built.target,
-        compiled=built.compiled,
+        build_target=target,
+        compiled=compiled,
         device=built.device,
         evidence=parts.stored.evidence,
         build=CPU_BUILDS.get(parts.stored.oracle),
     )
+    return _Check(text, compiled.used, target.used, tuple(made))
 
 
-def _passes(parts: _Parts, lines: str, module: str) -> str:
-    """The lines that apply the passes, and what a reader must know of those that the build applies. To be asked for
-    after the check, which says whether there is a build."""
+def _passes(parts: _Parts, lines: str, module: str, check: _Check) -> str:
+    """The lines that apply the passes, and what a reader must know of those that the build applies."""
     stored, case = parts.stored, parts.stored.case
-    builds, whole = parts.built.compiled.used, stands_in_the_pipeline(parts.stored)
+    builds, whole = check.builds, stands_in_the_pipeline(parts.stored)
     if builds and whole:
         lines = FRAMES.get_template("whole_pipeline.py.j2").render(culprit=stored.culprit, module=module)
     elif stored.fill.scratch:
@@ -168,8 +184,8 @@ def _passes(parts: _Parts, lines: str, module: str) -> str:
     return lines
 
 
-def _around(parts: _Parts) -> dict[str, object]:
-    """What the frame of the body needs besides. To be asked for after the check."""
+def _around(parts: _Parts, check: _Check) -> dict[str, object]:
+    """What the frame of the body needs besides."""
     stored, built = parts.stored, parts.built
     return {
         "script": parts.script,
@@ -177,12 +193,12 @@ def _around(parts: _Parts) -> dict[str, object]:
         "loaded_names": _loaded_names(stored.case),
         "loaded_folder": FOLDER,
         "plain": parts.manner.plain,
-        "once": parts.calls.once(),
+        "once": parts.calls.once(check.calls),
         "hang_s": HANG_S if isinstance(stored.evidence, Hung) else None,
         "closes": stored.evidence == Died(CLOSED_DESCRIPTORS),
         "alarm_s": SLEEPS_S if isinstance(stored.evidence, Hung) else DEADLINE_S,
         "bounds_memory": isinstance(stored.evidence, OutOfMemory),
-        "kernels": TARGETS[stored.case.target].threads and (built.target.used or built.compiled.used),
+        "kernels": TARGETS[stored.case.target].threads and (check.names_target or check.builds),
         "on_device": built.on_device,
     }
 

@@ -10,7 +10,7 @@ import ast
 import base64
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -72,7 +72,18 @@ class ScriptCall:
         return self.floats <= {"float32", "float64"}
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class CallLines:
+    """The lines that make the calls, and what these need once: arrays of the file beside, functions of our own, and a
+    function that flattens results."""
+
+    text: str
+    reads_arrays: bool
+    uses_externs: bool
+    flattens: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Calls:
     """The entry calls of one script. single: the script itself holds arrays that are too large to stand inline,
     which are read from the `inputs.npz` next to it otherwise. plain: the script is for an issue.
@@ -82,13 +93,6 @@ class Calls:
     single: bool
     plain: bool = False
     compares: bool = True
-    _sources: _Sources = field(init=False)
-    _made: Sequence[ScriptCall] = field(init=False, default=())
-
-    def __post_init__(self) -> None:
-        arrays: dict[str, Array] = {}
-        to_json(self.stored, arrays)
-        self._sources = _Sources(arrays, PLAIN_ELEMENTS if self.plain else INLINE_ELEMENTS)
 
     @property
     def use_machine(self) -> bool:
@@ -97,16 +101,16 @@ class Calls:
         names = [calls[expectation.call].function for expectation in self.stored.expectations]
         return not all(_is_prim_func(_function(script, name)) for name in names)
 
-    def text(self, built: str, compiled: object, device: str, tensor: str, walled: bool) -> str:
+    def lines(self, built: str, compiled: object, device: str, tensor: str, walled: bool) -> CallLines:
         """The lines that make the calls in what was `built` and compare the results.
 
         compiled: the expression that compiles `mod`, for calls of PrimFuncs. tensor: the function that makes a
         tensor of an array. walled: inputs stand between pages that cannot be read, by the check's own `walled`.
         """
-        ways = _Ways(self._sources, tensor, walled)
+        sources = _Sources(self._arrays(), PLAIN_ELEMENTS if self.plain else INLINE_ELEMENTS)
+        ways = _Ways(sources, tensor, walled)
         calls = [_call(self.stored, expectation, ways) for expectation in self.stored.expectations]
-        self._made = calls
-        return FRAMES.get_template("calls.py.j2").render(
+        text = FRAMES.get_template("calls.py.j2").render(
             machine=built if self.use_machine else None,
             device=device,
             compiled=compiled,
@@ -115,17 +119,26 @@ class Calls:
             plain=self.plain,
             compares=self.compares,
         )
+        flattens = self.compares and any(call.gives == "anything" for call in calls)
+        return CallLines(text, sources.read, bool(calls), flattens)
 
-    def once(self) -> str:
-        """What the calls of `text` need once, before the passes."""
+    def once(self, made: Sequence[CallLines]) -> str:
+        """What these lines need once, before the passes."""
         script = self.stored.case.module.script
         named = [extern for extern in EXTERNS.values() if f'"{extern.name}"' in script]
+        reads = any(lines.reads_arrays for lines in made)
         return FRAMES.get_template("once.py.j2").render(
-            reads_arrays=self._sources.read,
-            arrays=_embedded(self._sources.arrays) if self.single and self._sources.read else None,
-            externs=named if self._made else (),
-            flattens=self.compares and any(call.gives == "anything" for call in self._made),
+            reads_arrays=reads,
+            arrays=_embedded(self._arrays()) if self.single and reads else None,
+            externs=named if any(lines.uses_externs for lines in made) else (),
+            flattens=any(lines.flattens for lines in made),
         )
+
+    def _arrays(self) -> dict[str, Array]:
+        """The arrays of `inputs.npz`, by their names there."""
+        arrays: dict[str, Array] = {}
+        to_json(self.stored, arrays)
+        return arrays
 
 
 class _Sources:
