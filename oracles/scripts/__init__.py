@@ -128,6 +128,8 @@ def _of_evidence(evidence: Evidence | None, walls: bool) -> str | None:
             return "numeric.storage"
         case ReferenceTrap(kind="out-of-bounds") if walls:
             return "numeric.out_of_bounds"
+        case ReferenceTrap(kind="type" | "match-cast" | "undefined-variable" | "assertion") if walls:
+            return "numeric.ill_typed"
         case Hung() | OutOfMemory() | DeadBinding() | AttributeGone() | NotANumber() | ReferenceTrap():
             return None
         case AnotherForm() | Died() | InKernel() | OrderOfThreads() | NotReadBack() | LeftForVm() | None:

@@ -299,6 +299,7 @@ EVIDENCE: dict[str, tuple[str, str, Evidence]] = {
     "a lost attribute": ("attributes", "WithoutAttributes", AttributeGone("global_symbol")),
     "an unwritten result": ("numeric", "Subtracting", ReferenceTrap("uninitialised")),
     "a read outside of the inputs": ("numeric", "Subtracting", ReferenceTrap("out-of-bounds")),
+    "an ill-typed module": ("numeric", "Unbuildable", ReferenceTrap("type")),
     "another shape": ("numeric", "Subtracting", AnotherForm("shape")),
     "not a number": ("numeric", "Subtracting", NotANumber()),
     "a kernel": ("build", "Unbuildable", InKernel("memory", "k", "reads beside")),
