@@ -112,7 +112,7 @@ def _recipe_of(source: Source, row: PassRow) -> Recipe:
     """What the pass fires on: chains of the operators that it looks for mostly, where they are known."""
     if row.fires.operators and source.flip(KNOBS.shape.named):
         return Recipe(f"chains of what {row.name} names", lambda scope: draw_chains(scope, row.fires.operators))
-    return RECIPES[source.pick(row.fires.recipes)]
+    return RECIPES[source.pick((*row.fires.recipes, *row.fires.favoured))]
 
 
 @cache
@@ -163,7 +163,8 @@ def _planted_func(source: Source, rows: ToFire, target: TargetRow) -> PrimProgra
         choices = [row for row in passes if fitting(row.fires.prim_recipes, target)]
         if choices and source.flip(share):
             row = pick_by_need(source, choices, target)
-            return draw_recipe(source, source.pick(fitting(row.fires.prim_recipes, target)))
+            names = (*row.fires.prim_recipes, *row.fires.favoured)
+            return draw_recipe(source, source.pick(fitting(names, target)))
     return None
 
 

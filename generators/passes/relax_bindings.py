@@ -22,7 +22,8 @@ ROWS = (
         Place(UNMEMORIED),
         # types of an If and of tensors with symbolic dims are found anew, as each pass that rewrites a function does
         fires=Fires(
-            recipes=("symbolic_conditions", "symbolic_conditions", "tensor_to_shape", "if_branches"),
+            recipes=("symbolic_conditions", "tensor_to_shape", "if_branches"),
+            favoured=("symbolic_conditions",),
             phases=HIGH,
             rate=Rate(6),
         ),

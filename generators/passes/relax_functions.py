@@ -235,7 +235,8 @@ FUNCTION_ROWS = (
         Place(HIGH, first_only=True),
         promise=Promise(asks="FPrimalGradient"),
         fires=Fires(
-            recipes=("scalar_loss", "loss_of_kernels", "loss_of_kernels", "loss_of_stages"),
+            recipes=("scalar_loss", "loss_of_kernels", "loss_of_stages"),
+            favoured=("loss_of_kernels",),
             wants=frozenset({Feature.SCALAR_LOSS}),
             draw_source=draw_gradient,
             rate=Rate(9),

@@ -148,7 +148,7 @@ LAYOUT_ROWS = (
             # it matches its own result; R.layout_transform operators give LegalizeOps work again
             idempotent=False,
         ),
-        fires=Fires(recipes=("operator_name_add16", "operator_names", "operator_names"), rate=Rate(4)),
+        fires=Fires(recipes=("operator_name_add16", "operator_names"), favoured=("operator_names",), rate=Rate(4)),
         foreign=Foreign(by_arguments=True),
     ),
     PassRow(
@@ -304,9 +304,10 @@ PATTERN_ROWS = (
         ),
         fires=Fires(
             recipes=(
-                *("conv2d_chain", "matmul_bias_relu", "matmul_bias_relu", "diamond", "constant_operands"),
+                *("conv2d_chain", "matmul_bias_relu", "diamond", "constant_operands"),
                 *("concat_of_permutes", "literal_operands"),
             ),
+            favoured=("matmul_bias_relu",),
             rate=Rate(6),
         ),
     ),

@@ -270,6 +270,8 @@ class Fires:
 
     recipes: tuple[str, ...] = ()
     """Shapes of program that the pass rewrites (rows of `generators.recipes`)."""
+    favoured: tuple[str, ...] = ()
+    """Those of `recipes`, or of `prim_recipes`, that have more forms than the others: they are drawn twice as often."""
     prim_recipes: tuple[str, ...] = ()
     """Shapes of PrimFunc that the pass rewrites (rows of `generators.tir.recipes`)."""
     marks: tuple[str, ...] = ()

@@ -4,6 +4,8 @@ makes loops of them. `tir_lowering.py` has the others, and says where the order 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from generators.passes import tir_marks as marks
 from generators.passes.options import SIMPLIFY
 from generators.passes.phases import at, span
@@ -79,7 +81,7 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.LowerAutoCopy",
         "src/s_tir/transform/memhammer_lower_auto_copy.cc: annotated copies of GPUs",
         Place(at(Phase.COMPACT)),
-        fires=marks.on_threads("auto_copy", "auto_copy", "fragment_copies", "mma_copies"),
+        fires=replace(marks.on_threads("auto_copy", "fragment_copies", "mma_copies"), favoured=("auto_copy",)),
     ),
     tir_row(
         "s_tir.UnifyThreadBinding",

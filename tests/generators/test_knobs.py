@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from generators.passes.table import PASSES
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (
     "generators",
@@ -259,3 +261,10 @@ def test_every_knob_is_read(folder: str) -> None:
     """By its name, as an attribute, in the generator or where the knobs of others are made of it."""
     assert len(fields(folder)) > 5
     assert fields(folder) - attributes() == set()
+
+
+def test_a_row_names_a_shape_once_and_says_which_it_favours() -> None:
+    for row in PASSES.values():
+        for names in (row.fires.recipes, row.fires.prim_recipes):
+            assert len(names) == len({*names}), row.name
+        assert {*row.fires.favoured} <= {*row.fires.recipes, *row.fires.prim_recipes}, row.name
