@@ -1,0 +1,40 @@
+"""[Relax] LegalizeOps gives an ill-formed module: DataflowVar used outside of its block
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import os, sys
+status = [2]
+sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+import numpy as np
+from tvm import relax
+from tvm.script import ir as I, relax as R
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def sub1() -> R.Tuple(R.Tensor((1,), dtype="float32")):
+        return (R.const(np.array([1.0], "float32"), "float32"),)
+
+    @R.function
+    def main() -> R.Tensor((1,), dtype="float32"):
+        cls = Module
+        with R.dataflow():
+            a: R.Tuple(R.Tensor((1,), dtype="float32")) = cls.sub1()
+            b: R.Tuple(R.Tensor((1,), dtype="float32")) = a
+            R.output(b)
+        c: R.Tensor((1,), dtype="float32") = R.concat(b, axis=0)
+        return c
+
+after = relax.transform.LegalizeOps()(Module)
+status[0] = 1  # From here on, an exception is the bug.
+for name, function in after.functions_items():
+    if isinstance(function, relax.Function):
+        free = [*relax.analysis.free_vars(function), *relax.analysis.free_symbolic_vars(function)]
+        free += [g for g in relax.analysis.all_global_vars(function) if g not in after.functions]
+        assert not free, f"undefined: {free}"
+        after[name] = function.with_attr("relax.force_pure", function.is_pure)  # Purity is not the question.
+try:
+    relax.analysis.well_formed(after)
+except ValueError as error:
+    assert "mpure" in str(error), error
+print("the bug is gone", flush=True)
