@@ -30,13 +30,14 @@ def _cross_entropy(x: Array, y: Array) -> Array | Scalar:
     return -np.sum(x * y) / (x.shape[0] if x.ndim > 1 else 1)
 
 
-def _draw_targets(s: Scope, dims: tuple[Dim, ...], classes: int, mean: bool) -> tuple[Value, int]:
-    """Targets and the class to ignore: usually none of them; -1 means "no class" as in other frameworks.
+def draw_targets(s: Scope, dims: tuple[Dim, ...], classes: int, mean: bool, absent: bool = True) -> tuple[Value, int]:
+    """Targets and the class to ignore: usually none of them; -1 means "no class" as in other frameworks, and is
+    drawn where `absent` says so.
 
     A mean over nothing but ignored targets is 0/0, so there the targets are constants of which some count.
     """
     if not mean:
-        ignored = favour(s.source, -100, 0, -1)
+        ignored = favour(s.source, -100, 0, *((-1,) if absent else ()))
         return s.indices(dims, classes, -1 if ignored == -1 else 0, _TARGETS), ignored
     if s.source.flip() and all(isinstance(d, int) for d in dims):
         targets = s.constant(dims, s.source.pick(_TARGETS), Range(0, classes - 1, True))
@@ -56,7 +57,7 @@ def _draw_nll_loss(s: Scope) -> Drawn:
         classes = classes.extent
     reduction = s.source.pick(("mean", "sum", "none"))
     dims = (predictions.dims[0], *predictions.dims[2:]) if batched else ()
-    targets, ignored = _draw_targets(s, dims, classes, reduction == "mean")
+    targets, ignored = draw_targets(s, dims, classes, reduction == "mean")
     weights = None
     if s.source.flip(KNOBS.norms.class_weights):
         class_dim = predictions.dims[1 if batched else 0]
@@ -67,13 +68,22 @@ def _draw_nll_loss(s: Scope) -> Drawn:
     return Drawn(call, one.including(0).summed(count).real())
 
 
+def counted_classes(targets: Array, ignored: int, classes: int) -> tuple[Array, Array]:
+    """Which targets count, and their classes, 0 for the others. IndexError where one that counts is no class: neither
+    TVM nor ONNX says what the loss is then."""
+    counts = targets != ignored
+    found = np.where(counts, targets, 0)
+    if ((found < 0) | (found >= classes)).any():
+        raise IndexError("a target is no class")
+    return counts, found
+
+
 def _nll_loss(
     predictions: Array, targets: Array, weights: Array | None = None, *, reduction: str, ignore_index: int
 ) -> Array | Scalar:
     batched = predictions.ndim > 1
     scores = np.moveaxis(predictions, 1, -1) if batched else predictions
-    counts = targets != ignore_index
-    classes = np.where(counts, targets, 0)
+    counts, classes = counted_classes(targets, ignore_index, scores.shape[-1])
     weight = np.where(counts, 1.0 if weights is None else weights[classes], 0.0)
     losses = -np.take_along_axis(scores, classes[..., None], axis=-1)[..., 0] * weight
     if reduction == "none":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -24,14 +24,14 @@ from generators.operators.spatial import (
     window_extent,
 )
 from generators.relax.scope import FLOAT, NUMERIC, Drawn, Scope
-from generators.source import favour
+from generators.source import Source, favour
 
-_ATTRIBUTES = (
+ATTRIBUTES = (
     "pool_size", "strides", "padding", "dilation", "ceil_mode", "count_include_pad", "layout", "out_layout",
 )  # fmt: skip
 
 
-def _out_extent(n: int, kernel: int, stride: int, dilation: int, head: int, tail: int, ceil: bool) -> int:
+def out_extent(n: int, kernel: int, stride: int, dilation: int, head: int, tail: int, ceil: bool) -> int:
     """The number of windows: in ceil mode also a partial last one, if it starts before the tail padding."""
     room = n + head + tail - window_extent(kernel, dilation)
     windows = (-(-room // stride) if ceil else room // stride) + 1
@@ -44,6 +44,25 @@ def _every_window_sees_data(windows: int, n: int, kernel: int, stride: int, dila
     return all(any(0 <= start + k * dilation < n for k in range(kernel)) for start in starts)
 
 
+def draw_windows(
+    source: Source, sizes: Sequence[int], ceil: bool, dilations: Sequence[int] = (1, 2)
+) -> list[tuple[int, int, int, int, int]]:
+    """Kernel, stride, dilation, padding before and after for each axis, so that every window sees data."""
+    columns: list[tuple[int, int, int, int, int]] = []
+    for n in sizes:
+        kernel, stride, dilation = source.integer(1, 3), favour(source, 2, 1, 3), favour(source, *dilations)
+        head = source.integer(0, kernel - 1) if source.flip() else 0
+        tail = head if source.flip(KNOBS.windows.symmetric_padding) else source.integer(0, kernel - 1)
+        if columns and source.flip(KNOBS.windows.same_window):
+            kernel, stride, dilation, head, tail = columns[0]
+        fits = n + head + tail >= window_extent(kernel, dilation)
+        windows = out_extent(n, kernel, stride, dilation, head, tail, ceil) if fits else 0
+        if windows < 1 or not _every_window_sees_data(windows, n, kernel, stride, dilation, head):
+            kernel, dilation, head, tail = 1, 1, 0, 0
+        columns.append((kernel, stride, dilation, head, tail))
+    return columns
+
+
 def _draw_pool(name: str, spatial: int, dtypes: tuple[str, ...]) -> Callable[[Scope], Drawn]:
     axes, build = SPATIAL[spatial], getattr(nn, name)
 
@@ -52,18 +71,7 @@ def _draw_pool(name: str, spatial: int, dtypes: tuple[str, ...]) -> Callable[[Sc
         layout = draw_data_layout(source, spatial)
         x = draw_data(s, dtypes, layout)
         ceil = source.flip(KNOBS.windows.ceil_mode)
-        columns: list[tuple[int, int, int, int, int]] = []
-        for n in extents(x, layout, axes):
-            kernel, stride, dilation = source.integer(1, 3), favour(source, 2, 1, 3), favour(source, 1, 2)
-            head = source.integer(0, kernel - 1) if source.flip() else 0
-            tail = head if source.flip(KNOBS.windows.symmetric_padding) else source.integer(0, kernel - 1)
-            if columns and source.flip(KNOBS.windows.same_window):
-                kernel, stride, dilation, head, tail = columns[0]
-            fits = n + head + tail >= window_extent(kernel, dilation)
-            windows = _out_extent(n, kernel, stride, dilation, head, tail, ceil) if fits else 0
-            if windows < 1 or not _every_window_sees_data(windows, n, kernel, stride, dilation, head):
-                kernel, dilation, head, tail = 1, 1, 0, 0
-            columns.append((kernel, stride, dilation, head, tail))
+        columns = draw_windows(source, extents(x, layout, axes), ceil)
         kernels, strides, dilations, heads, tails = zip(*columns, strict=True)
         call = build(
             x.expr, spelled(source, kernels), spelled(source, strides), spelled_padding(source, heads, tails),
@@ -74,7 +82,7 @@ def _draw_pool(name: str, spatial: int, dtypes: tuple[str, ...]) -> Callable[[Sc
     return draw
 
 
-def _windows(
+def windows_of(
     x: Array, fill: float, pool_size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[int, ...],
     dilation: tuple[int, ...], ceil_mode: bool,
 ) -> Array:  # fmt: skip
@@ -84,7 +92,7 @@ def _windows(
     sizes = []
     for i in range(n):
         size, head, tail = x.shape[x.ndim - n + i], padding[i], padding[n + i]
-        count = _out_extent(size, pool_size[i], strides[i], dilation[i], head, tail, ceil_mode)
+        count = out_extent(size, pool_size[i], strides[i], dilation[i], head, tail, ceil_mode)
         reach = (count - 1) * strides[i] + window_extent(pool_size[i], dilation[i])
         widths.append((head, max(tail, reach - size - head)))
         sizes.append(count)
@@ -102,11 +110,11 @@ def _max_pool(
     del count_include_pad  # means nothing for a maximum
     canonical = "NC" + SPATIAL[len(pool_size)]
     least = -np.inf if data.dtype.kind == "f" else np.iinfo(data.dtype).min
-    windows = _windows(moved(data, layout, canonical), least, pool_size, strides, padding, dilation, ceil_mode)
+    windows = windows_of(moved(data, layout, canonical), least, pool_size, strides, padding, dilation, ceil_mode)
     return moved(windows.max(axis=tuple(range(-len(pool_size), 0))), canonical, out_layout)
 
 
-def _counted(
+def counted(
     n: int, windows: int, kernel: int, stride: int, dilation: int, head: int, tail: int, with_padding: bool
 ) -> Array | Scalar:
     """How many elements of each window along one axis lie in the data, or in data and padding."""
@@ -126,9 +134,9 @@ def _avg_pool(
     n = len(pool_size)
     canonical = "NC" + SPATIAL[n]
     x = moved(data, layout, canonical)
-    out = _windows(x, 0.0, pool_size, strides, padding, dilation, ceil_mode).sum(axis=tuple(range(-n, 0)))
+    out = windows_of(x, 0.0, pool_size, strides, padding, dilation, ceil_mode).sum(axis=tuple(range(-n, 0)))
     for i in range(n):
-        count = _counted(
+        count = counted(
             x.shape[2 + i], out.shape[2 + i], pool_size[i], strides[i], dilation[i], padding[i], padding[n + i],
             count_include_pad,
         )  # fmt: skip
@@ -174,13 +182,13 @@ def _adaptive_avg_pool(data: Array, *, output_size: tuple[int, ...] | None, layo
 
 def _max_row(spatial: int, weight: int) -> Operator:
     name = f"max_pool{spatial}d"
-    return Operator(f"relax.nn.{name}", _draw_pool(name, spatial, NUMERIC), _max_pool, Rounding.SMOOTH, _ATTRIBUTES,
+    return Operator(f"relax.nn.{name}", _draw_pool(name, spatial, NUMERIC), _max_pool, Rounding.SMOOTH, ATTRIBUTES,
                     ulps=0, terms=_pool_terms, weight=weight)  # fmt: skip
 
 
 def _avg_row(spatial: int, weight: int) -> Operator:
     name = f"avg_pool{spatial}d"
-    return Operator(f"relax.nn.{name}", _draw_pool(name, spatial, FLOAT), _avg_pool, Rounding.SMOOTH, _ATTRIBUTES,
+    return Operator(f"relax.nn.{name}", _draw_pool(name, spatial, FLOAT), _avg_pool, Rounding.SMOOTH, ATTRIBUTES,
                     terms=_pool_terms, weight=weight)  # fmt: skip
 
 
