@@ -19,11 +19,6 @@ _HEADER = (
     "reads the header of a DLTensor at run time through a PrimFunc on a handle; relax.op has no builder for it, and "
     "the values (offsets, strides, type codes) belong to the memory that a pass may choose freely"
 )
-_ADJOINT = (
-    "made by the pass Gradient as the adjoint of {}, which no frontend writes; a result that holds it is judged by its "
-    "form and by the build, not by the reference"
-)
-
 EXCLUDED: dict[str, ExcludedOperator] = {
     row.name: row
     for row in (
@@ -43,10 +38,6 @@ EXCLUDED: dict[str, ExcludedOperator] = {
         ExcludedOperator("relax.inspect.tensor_ndim", _HEADER),
         ExcludedOperator("relax.inspect.tensor_shape_i", _HEADER),
         ExcludedOperator("relax.inspect.tensor_stride_i", _HEADER),
-        ExcludedOperator("relax.grad.avg_pool2d_backward", _ADJOINT.format("avg_pool2d")),
-        ExcludedOperator("relax.grad.max_pool2d_backward", _ADJOINT.format("max_pool2d")),
-        ExcludedOperator("relax.grad.nll_loss_backward", _ADJOINT.format("nll_loss")),
-        ExcludedOperator("relax.grad.take_backward", _ADJOINT.format("take")),
         ExcludedOperator(
             "relax.nn.attention_var_len",
             "LegalizeOps refuses it: it compiles only where BYOC hands it to a library (CUTLASS) that the wheel lacks",

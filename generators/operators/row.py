@@ -45,6 +45,9 @@ class Rounding(Enum):
     """Conversion of element types: exact operands round in the one right way, to integers it is a step."""
     ORDER = "order"
     """Depends on the order of elements along an axis (argmax, sort, topk): near-ties cannot be judged."""
+    CHOSEN = "chosen"
+    """Sums elements of the first float operand; which ones, the order of elements of the others says. Near-ties
+    cannot be judged; where equal numbers are exact, the row says which one is chosen."""
 
 
 AttributeValue: TypeAlias = "bool | int | float | str | tuple[AttributeValue, ...] | Node | None"

@@ -35,6 +35,7 @@ FAMILIES = (
     "shapes",
     "vision",
     "regions",
+    "gradients",
 )
 """The family files of this folder. Their order is that of the table, which the programs of a seed depend on: add a new
 family at the end."""

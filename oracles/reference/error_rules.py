@@ -185,6 +185,39 @@ def _order(work: Work) -> Errors:
     return errors
 
 
+def _chosen(work: Work) -> Errors:
+    """Sums of elements of the first float operand: nothing is known near ties among the others. Else the bounds of a
+    sum hold, with the same elements chosen."""
+    if not work.gives_floats:
+        return work.none()
+    first, *choosing = work.floats
+    if any(_near_ties(work.operands[i]) for i in choosing):
+        return [np.full(r.shape, np.inf) for r in work.results]
+    summed = work.operands[first]
+    error = np.zeros(summed.shape) if summed.error is None else summed.error
+    widened, sizes = work.values, work.values
+    sizes[first] = size_of(summed.value)
+    widened[first] = sizes[first] + error
+    errors: Errors = []
+    for size, most, dtype in zip(
+        listed(work.evaluate(sizes)), listed(work.evaluate(widened)), work.dtypes, strict=True
+    ):
+        unit = work.unit_of(dtype)
+        if work.places_of(first) == 0 and np.all(size * unit < 0.5):
+            errors.append(None)
+        else:
+            errors.append(np.abs(most - size) + unit * most * (work.roundings + 2.0))
+    return errors
+
+
+def _near_ties(operand: Tensor) -> bool:
+    """Whether errors may change the order of an operand's elements. Equal exact ones keep it."""
+    if operand.error is None or not operand.error.any():
+        return False
+    gaps = np.diff(np.sort(operand.value, axis=None))
+    return bool((gaps <= 2 * float(operand.error.max())).any())
+
+
 RULES: dict[Rounding, Callable[[Work], Errors]] = {
     Rounding.EXACT: _exact,
     Rounding.MOVE: _move,
@@ -193,6 +226,7 @@ RULES: dict[Rounding, Callable[[Work], Errors]] = {
     Rounding.STEP: _step,
     Rounding.CAST: _cast,
     Rounding.ORDER: _order,
+    Rounding.CHOSEN: _chosen,
 }
 
 

@@ -29,7 +29,7 @@ def left_open(
         return _of_elements(row, operands, floats, special, results)
     if row.rounding is Rounding.RING:
         return _of_sums(row, operands, floats, special, evaluate, results)
-    if row.rounding is Rounding.SMOOTH:
+    if row.rounding in (Rounding.SMOOTH, Rounding.CHOSEN):
         return _of_functions(row, floats, results, special)
     nan = row.rounding in (Rounding.STEP, Rounding.ORDER) and any(np.isnan(o.value).any() for o in special)
     return [np.ones(r.shape, np.bool_) if nan else None for r in results]

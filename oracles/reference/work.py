@@ -116,6 +116,10 @@ class Work:
             return None
         return 2 * known[0] if len(known) == 1 else sum(known)
 
+    def places_of(self, place: int) -> int | None:
+        """The same of one operand alone."""
+        return _places_of(self.operands[place])
+
     def none(self) -> Errors:
         """No error in any result."""
         return [None] * len(self.results)

@@ -199,6 +199,86 @@ def _pad(x: Any, *, pad_width: tuple[int, ...], pad_mode: str, pad_value: float)
     return onnx("Pad", x, widths, x.dtype.type(pad_value) if mode == "constant" else None, mode=mode)
 
 
+# --- gradients -----------------------------------------------------------------------------------------------------
+
+
+def _taken_back(output_grad: Any, x: Any, indices: Any, *, axis: int | None) -> Any:
+    """A product with the matrix of ones at the indices, which ONNX makes."""
+    place = (axis or 0) % x.ndim
+    ones = onnx("OneHot", indices.reshape(-1), np.int64(x.shape[place]), np.array([0.0, 1.0]))
+    rest = [x.shape[a] for a in range(x.ndim) if a != place]
+    rows = np.moveaxis(output_grad.reshape(*x.shape[:place], indices.size, *x.shape[place + 1 :]), place, 0)
+    product = onnx("MatMul", ones.T, rows.reshape(indices.size, math.prod(rest)))
+    return np.moveaxis(product.reshape(x.shape[place], *rest), 0, place)
+
+
+def _nll_loss_backward(
+    grad: Any, predictions: Any, targets: Any, weights: Any = None, *, reduction: str, ignore_index: int
+) -> Any:
+    """The loss is linear in the predictions: its losses at 1 for one class and 0 for the others are the derivatives."""
+    alone = predictions.ndim == 1
+    x, y = (predictions[None], targets[None]) if alone else (predictions, targets)
+
+    def losses(at: Any) -> Any:
+        return onnx("NegativeLogLikelihoodLoss", at, y, weights, reduction="none", ignore_index=ignore_index)
+
+    if reduction == "mean":
+        grad = grad / -losses(np.ones_like(x)).sum()
+    parts = []
+    for c in range(x.shape[1]):
+        one = np.zeros_like(x)
+        one[:, c] = 1
+        parts.append(losses(one) * grad)
+    out = np.stack(parts, 1)
+    return out[0] if alone else out
+
+
+def _max_pool2d_backward(grad: Any, data: Any, *, padding: Any, layout: str, out_layout: str, **has: Any) -> Any:
+    """ONNX's MaxPool gives the positions of the largest elements in padded data."""
+    if set(has["strides"]) == set(has["dilation"]) == {1}:
+        raise Beyond("the reference of MaxPool counts positions otherwise where strides and dilations are 1")
+    x, g = reordered(data, layout, "NCHW"), reordered(grad, out_layout, "NCHW")
+    if any(padding) or has["ceil_mode"]:
+        low = np.full((2,), 0)
+        after = [has["strides"][i] * has["ceil_mode"] + padding[2 + i] for i in range(2)]
+        widths = np.array([*low, *padding[:2], *low, *after], np.int64)
+        padded = onnx("Pad", x, widths, np.float64(-1e30), mode="constant")
+    else:
+        padded = x
+    _, where = onnx(
+        "MaxPool", padded, outputs=2, kernel_shape=has["pool_size"], strides=has["strides"], dilations=has["dilation"]
+    )
+    where = where[:, :, : g.shape[2], : g.shape[3]] % math.prod(padded.shape[2:])
+    images = math.prod(x.shape[:2])
+    flat = onnx(
+        "ScatterElements", np.zeros((images, math.prod(padded.shape[2:]))), where.reshape(images, -1),
+        g.reshape(images, -1), axis=1, reduction="add",
+    )  # fmt: skip
+    top, left = padding[:2]
+    inner = flat.reshape(padded.shape)[:, :, top : top + x.shape[2], left : left + x.shape[3]]
+    return reordered(inner, "NCHW", layout)
+
+
+def _avg_pool2d_backward(
+    grad: Any, data: Any, *, pool_size: Any, strides: Any, padding: Any, dilation: Any, layout: str, out_layout: str,
+    ceil_mode: bool, count_include_pad: bool,
+) -> Any:  # fmt: skip
+    """Each gradient by its window's count, spread by a transposed convolution with ones, less what is on padding."""
+    x, g = reordered(data, layout, "NCHW"), reordered(grad, out_layout, "NCHW")
+    images, (height, width) = g.reshape(-1, 1, *g.shape[2:]), x.shape[2:]
+    ones, (top, left, bottom, right) = np.ones((1, 1, *pool_size)), padding
+    counted = np.pad(np.ones((height, width)), ((top, bottom), (left, right)), constant_values=float(count_include_pad))
+    more = [strides[i] * ceil_mode for i in range(2)]
+    counts = onnx(
+        "Conv", np.pad(counted, [(0, n) for n in more])[None, None], ones, strides=strides, dilations=dilation
+    )
+    shares = images / counts[:, :, : g.shape[2], : g.shape[3]]
+    spread = onnx("ConvTranspose", shares, ones, strides=strides, dilations=dilation)
+    spread = np.pad(spread, [(0, 0), (0, 0), (0, height + top), (0, width + left)])
+    inner = spread[:, :, top : top + height, left : left + width].reshape(x.shape)
+    return reordered(inner, "NCHW", layout)
+
+
 INDEPENDENT: dict[str, Callable[..., Any]] = {
     **{f"relax.nn.conv{n}d": _convolution for n in AXES},
     **{f"relax.nn.conv{n}d_transpose": _transposed for n in AXES},
@@ -215,5 +295,9 @@ INDEPENDENT: dict[str, Callable[..., Any]] = {
     "relax.nn.cross_entropy_with_logits": _cross_entropy,
     "relax.nn.nll_loss": _nll_loss,
     "relax.nn.pad": _pad,
+    "relax.grad.avg_pool2d_backward": _avg_pool2d_backward,
+    "relax.grad.max_pool2d_backward": _max_pool2d_backward,
+    "relax.grad.nll_loss_backward": _nll_loss_backward,
+    "relax.grad.take_backward": _taken_back,
 }
 """By row: what an implementation from elsewhere gives for the arguments of the row's meaning."""

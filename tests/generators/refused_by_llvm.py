@@ -164,6 +164,41 @@ def _resize3d(sample: Sample) -> bool:
     return bool(has["cubic_exclude"]) or has["out_dtype"] is not None
 
 
+def _pool2d_backward(sample: Sample) -> bool:
+    """Dilation is left as it is, and the result's layout is taken for that of the gradient."""
+    return _relays_layout(sample) or set(_attributes(sample)["dilation"]) != {1}
+
+
+def _beyond_windows(sample: Sample) -> list[int]:
+    """By spatial axis, how many elements padding and data have after the last window; below 0, how far that reaches
+    beyond them."""
+    has, (grad, data) = _attributes(sample), sample.arguments
+    return [
+        data.shape[has["layout"].index(axis)] + has["padding"][i] + has["padding"][2 + i]
+        - (grad.shape[has["out_layout"].index(axis)] - 1) * has["strides"][i] - has["pool_size"][i]
+        for i, axis in enumerate("HW")
+    ]  # fmt: skip
+
+
+def _max_pool2d_backward(sample: Sample) -> bool:
+    """The lowering reads behind the positions of the largest elements for data that the last window ends before."""
+    has = _attributes(sample)
+    beyond = zip(_beyond_windows(sample), has["padding"][2:], strict=True)
+    return _pool2d_backward(sample) or any(left > tail for left, tail in beyond)
+
+
+def _avg_pool2d_backward(sample: Sample) -> bool:
+    """With padding counted, the lowering divides by the whole window where that reaches beyond the padding, too."""
+    partial = _attributes(sample)["count_include_pad"] and any(left < 0 for left in _beyond_windows(sample))
+    return _pool2d_backward(sample) or partial
+
+
+def _take_backward(sample: Sample) -> bool:
+    """The lowering asserts that indices have rank 1, and takes an axis from the end for one after all others."""
+    axis = _attributes(sample)["axis"]
+    return sample.arguments[2].ndim != 1 or (axis is not None and axis < 0)
+
+
 _POOLS = ("max", "avg", "adaptive_avg")
 _NOT_OF_HALVES = ("sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh", "atan2")
 """No intrinsic of LLVM computes them for float16."""
@@ -208,6 +243,11 @@ RULES: dict[str, Callable[[Sample], bool]] = {
     "relax.nn.conv3d_transpose": _conv_transpose,
     **{f"relax.nn.{kind}_pool{rank}d": _relays_layout for kind in _POOLS for rank in (1, 2, 3)},
     "relax.nn.adaptive_avg_pool1d": lambda s: _attributes(s)["output_size"] is None or _relays_layout(s),
+    "relax.grad.max_pool2d_backward": _max_pool2d_backward,
+    "relax.grad.avg_pool2d_backward": _avg_pool2d_backward,
+    "relax.grad.take_backward": _take_backward,
+    # The lowering reads the weight of a target that is no class, though it is ignored.
+    "relax.grad.nll_loss_backward": lambda s: bool((s.arguments[2] < 0).any()),
     "relax.nn.attention": _attention,
     "relax.nn.attention_bias": _attention,
     "relax.image.grid_sample": lambda s: "float16" in _type(s),

@@ -44,6 +44,22 @@ def test_take_with_a_scalar_index_drops_the_axis() -> None:
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("indices", [2, [0, 2, 2], [[1, 0], [2, 2]]])
+def test_the_gradient_of_take_is_its_adjoint(axis: int, indices: Any) -> None:
+    where = np.array(indices)
+    taken = meaning("take", X, where, axis=axis, mode="fast")
+    g = np.random.default_rng(8).integers(-9, 10, taken.shape).astype(np.float64)
+    back = meaning("grad.take_backward", g, X, where, axis=axis)
+    assert (back * X).sum() == (g * taken).sum()
+
+
+def test_the_gradient_of_take_has_no_result_for_a_position_out_of_range() -> None:
+    for index in (-1, 4):
+        with pytest.raises(IndexError, match="out of range"):
+            meaning("grad.take_backward", np.ones(1), np.arange(4.0), np.array([index]), axis=None)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
 def test_gather_elements_element_by_element(axis: int) -> None:
     indices = np.random.default_rng(1).integers(0, 3, (2, 4, 3))
     result = meaning("gather_elements", X, indices, axis=axis)

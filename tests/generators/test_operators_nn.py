@@ -103,6 +103,41 @@ def test_losses_by_hand() -> None:
     assert _meaning("nn.cross_entropy_with_logits", scores, np.ones((2, 2))) == 11 / 2
 
 
+def test_the_gradient_of_the_likelihood_loss_by_hand() -> None:
+    name, scores, targets = "grad.nll_loss_backward", np.zeros((2, 2)), np.array([1, 0])
+    weights, per_target = np.array([1.0, 3.0]), np.array([2.0, 10.0])
+    mean = _meaning(name, np.array(8.0), scores, targets, weights, reduction="mean", ignore_index=-100)
+    assert mean.tolist() == [[0, -6], [-2, 0]]
+    none = _meaning(name, per_target, scores, targets, weights, reduction="none", ignore_index=0)
+    assert none.tolist() == [[0, -6], [0, 0]]
+    alone = _meaning(name, np.array(8.0), scores[0], np.array(1), reduction="mean", ignore_index=-100)
+    assert alone.tolist() == [0, -8]
+
+
+@pytest.mark.parametrize("target", [-1, 2])
+def test_a_target_that_is_no_class_has_no_loss_unless_it_is_ignored(target: int) -> None:
+    scores, targets = np.ones((2, 2)), np.array([0, target])
+    assert _meaning("nn.nll_loss", scores, targets, reduction="sum", ignore_index=target) == -1
+    for name, first in (("nn.nll_loss", ()), ("grad.nll_loss_backward", (np.array(1.0),))):
+        with pytest.raises(IndexError, match="no class"):
+            _meaning(name, *first, scores, targets, reduction="sum", ignore_index=-100)
+
+
+def test_gradients_of_pools_by_hand() -> None:
+    x = np.array([[[[1.0, 5.0, 5.0, 4.0]]]])
+    window: dict[str, Any] = {
+        "pool_size": (1, 2), "strides": (1, 2), "padding": (0, 1, 0, 1), "dilation": (1, 1), "ceil_mode": False,
+        "layout": "NCHW", "out_layout": "NCHW",
+    }  # fmt: skip
+    grad = np.array([[[[2.0, 6.0, 10.0]]]])
+    largest = _meaning("grad.max_pool2d_backward", grad, x, count_include_pad=False, **window)
+    assert largest.tolist() == [[[[2, 6, 0, 10]]]]  # of the equal ones the first
+    counted = _meaning("grad.avg_pool2d_backward", grad, x, count_include_pad=True, **window)
+    assert counted.tolist() == [[[[1, 3, 3, 5]]]]
+    uncounted = _meaning("grad.avg_pool2d_backward", grad, x, count_include_pad=False, **window)
+    assert uncounted.tolist() == [[[[2, 3, 3, 10]]]]
+
+
 @pytest.mark.parametrize(("mode", "expected"), [("reflect", [3, 2, 1, 2, 3, 2]), ("replicate", [1, 1, 1, 2, 3, 3]),
                                                 ("circular", [2, 3, 1, 2, 3, 1])])  # fmt: skip
 def test_padding_by_hand(mode: str, expected: list[int]) -> None:

@@ -43,6 +43,16 @@ def real(seed: int, shape: tuple[int, ...], dtype: str = "float32") -> Array:
 
 F32 = np.float32
 THIRD = np.full((2, 2), 1 / 3, F32)
+
+
+def chosen(summed: Any, choosing: Any) -> Any:
+    """Sums of elements of `summed`, chosen by the largest elements of `choosing`."""
+    return op.grad.max_pool2d_backward(summed, choosing, (1, 2), padding=(0, 0, 0, 0))
+
+
+TIES = np.array([[[[3, 3, 1, 2]]]], F32)
+APART = np.array([[[[-0.75, 0.5, 0.25, -0.25]]]], F32)
+SUMMED = np.full((1, 1, 1, 3), 1 / 3, F32)
 EXACT: dict[str, tuple[Build, tuple[Array, ...]]] = {
     "ring: add": (op.add, (whole(1, (3, 3)), whole(2, (3, 3)))),
     "ring: multiply by a power of two": (op.multiply, (whole(1, (3, 3), largest=99), np.full((3, 3), 1 / 64, F32))),
@@ -64,6 +74,7 @@ EXACT: dict[str, tuple[Build, tuple[Array, ...]]] = {
     "cast: to a narrower float": (lambda x: op.astype(x, "float16"), (THIRD,)),
     "order: argmax with ties": (lambda x: op.argmax(x, 1), (whole(1, (3, 5)),)),
     "order: sort": (lambda x: op.sort(x), (real(1, (3, 5)),)),
+    "chosen: whole numbers by exact ones, of which two tie": (chosen, (whole(1, (1, 1, 1, 3)), TIES)),
 }
 
 
@@ -121,6 +132,20 @@ INEXACT: dict[str, tuple[Build, tuple[Array, ...]]] = {
     "cast: inexact operand": (lambda x: op.astype(op.exp(x), "float16"), (THIRD,)),
     "order: inexact operand": (lambda x: op.sort(op.exp(x)), (real(1, (5,)),)),
 }
+
+
+def test_what_is_chosen_is_unknown_near_ties_and_known_else() -> None:
+    near = bounded(lambda g, x: chosen(g, nearly(x)), SUMMED, APART[..., [0, 1, 1, 3]])
+    assert near.error is not None and np.isinf(near.error).all()
+    apart = bounded(lambda g, x: chosen(g, nearly(x)), SUMMED, APART)
+    assert np.allclose(apart.value, [[[[0, 2 / 3, 1 / 3, 0]]]])
+    assert apart.error is not None and (apart.error < 1e-6).all() and apart.error[..., 1] > 0
+
+
+def test_what_is_chosen_carries_the_errors_of_what_is_summed() -> None:
+    exact, inexact = (bounded(build, SUMMED, APART) for build in (chosen, lambda g, x: chosen(nearly(g), x)))
+    assert exact.error is not None and inexact.error is not None
+    assert (inexact.error[..., 1:3] > exact.error[..., 1:3]).all()
 
 
 @pytest.mark.parametrize(("build", "arrays"), INEXACT.values(), ids=INEXACT)
