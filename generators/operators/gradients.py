@@ -28,12 +28,20 @@ from generators.unavailable import Unavailable
 _AXES = SPATIAL[2]
 _CANONICAL = "NC" + _AXES
 
+
+def _of_shape(output_grad: Array, shape: tuple[int, ...]) -> Array:
+    """The gradient by a result. ValueError where its shape is not that of the result: TVM's type rules take any."""
+    if output_grad.shape != shape:
+        raise ValueError(f"a gradient of shape {output_grad.shape} by a result of shape {shape}")
+    return output_grad
+
+
 # --- pools --------------------------------------------------------------------------------------------------------
 
 
 def _draw_pool(build: Callable[..., object], s: Scope) -> Drawn:
-    """The adjoint of a pool. What TVM lowers wrongly is rare: layouts that differ, dilation, and for a maximum data
-    after the last window."""
+    """The adjoint of a pool. What TVM lowers wrongly is rare: layouts that differ, dilation, padding that
+    counts in ceil mode, and for a maximum no window at a multiple of the stride in the data."""
     source = s.source
     layout = draw_data_layout(source, 2)
     x = draw_data(s, FLOAT, layout)
@@ -41,7 +49,7 @@ def _draw_pool(build: Callable[..., object], s: Scope) -> Drawn:
     sizes = extents(x, layout, _AXES)
     dilations = (1, 2) if source.flip(KNOBS.shared.unlowerable) else (1,)
     columns = draw_windows(source, sizes, ceil, dilations)
-    if not source.flip(KNOBS.shared.rare):
+    if build is grad.max_pool2d_backward and not source.flip(KNOBS.shared.rare):
         columns = [_to_the_end(n, *column, ceil) for n, column in zip(sizes, columns, strict=True)]
     windows = [out_extent(n, *column, ceil) for n, column in zip(sizes, columns, strict=True)]
     kernels, strides, dilation, heads, tails = zip(*columns, strict=True)
@@ -62,9 +70,9 @@ def _draw_pool(build: Callable[..., object], s: Scope) -> Drawn:
 def _to_the_end(
     n: int, kernel: int, stride: int, dilation: int, head: int, tail: int, ceil: bool
 ) -> tuple[int, int, int, int, int]:
-    """Windows of which the last reaches the end of the data, where they are not dilated."""
-    last = (out_extent(n, kernel, stride, dilation, head, tail, ceil) - 1) * stride - head + (kernel - 1) * dilation
-    return kernel, stride if last >= n - 1 or dilation > 1 else 1, dilation, head, tail
+    """The same with a window at each multiple of the stride that lies in the data, where it is not dilated."""
+    complete = (n - 1 + head) // stride < out_extent(n, kernel, stride, dilation, head, tail, ceil)
+    return kernel, stride, dilation, head, tail if complete or dilation > 1 else kernel - 1
 
 
 def _avg_pool(
@@ -73,8 +81,13 @@ def _avg_pool(
     out_layout: str,
 ) -> Array:  # fmt: skip
     """Each gradient is shared out in equal parts over what its window counts; what falls on padding is lost."""
-    out = moved(output_grad, out_layout, _CANONICAL)
-    sizes = moved(data, layout, _CANONICAL).shape[2:]
+    shape = moved(data, layout, _CANONICAL).shape
+    sizes = shape[2:]
+    last = (
+        out_extent(n, pool_size[i], strides[i], dilation[i], padding[i], padding[2 + i], ceil_mode)
+        for i, n in enumerate(sizes)
+    )
+    out = _of_shape(moved(output_grad, out_layout, _CANONICAL), (*shape[:2], *last))
     for i, n in enumerate(sizes):
         windows, head, tail = out.shape[2 + i], padding[i], padding[2 + i]
         taps = np.arange(windows)[:, None] * strides[i] - head + np.arange(pool_size[i]) * dilation[i]
@@ -94,8 +107,8 @@ def _max_pool(
     argmax takes the least position). That of a window in padding alone is lost."""
     del count_include_pad
     x = moved(data, layout, _CANONICAL)
-    out = moved(output_grad, out_layout, _CANONICAL)
     windows = windows_of(x, -np.inf, pool_size, strides, padding, dilation, ceil_mode)
+    out = _of_shape(moved(output_grad, out_layout, _CANONICAL), windows.shape[:4])
     first = windows.reshape(*windows.shape[:4], -1).argmax(axis=-1)
     image, channel, row, column = np.ogrid[tuple(slice(n) for n in first.shape)]
     down, right = np.divmod(first, pool_size[1])
@@ -149,6 +162,7 @@ def _nll_loss(
     weight: Array | Scalar = np.where(counts, 1.0 if weights is None else weights[classes], 0.0)
     if reduction == "mean":
         weight = weight / weight.sum()
+    output_grad = _of_shape(output_grad, targets.shape if reduction == "none" else ())
     here = np.expand_dims(-output_grad * weight, axis)
     result = np.zeros(predictions.shape)
     np.put_along_axis(result, np.expand_dims(classes, axis), here, axis)
@@ -190,6 +204,7 @@ def _take(output_grad: Array, x: Array, indices: Array, axis: int | None) -> Arr
     where = indices.astype(np.int64)
     if ((where < 0) | (where >= x.shape[place])).any():
         raise IndexError("an index out of range")  # as of take in mode "fast": the operator has no other mode
+    output_grad = _of_shape(output_grad, (*x.shape[:place], *where.shape, *x.shape[place + 1 :]))
     result = np.zeros(x.shape)
     front = np.moveaxis(output_grad, range(place, place + where.ndim), range(where.ndim))
     np.add.at(np.moveaxis(result, place, 0), where, front)

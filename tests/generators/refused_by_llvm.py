@@ -7,7 +7,7 @@ here is compared on every drawn call.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -169,28 +169,30 @@ def _pool2d_backward(sample: Sample) -> bool:
     return _relays_layout(sample) or set(_attributes(sample)["dilation"]) != {1}
 
 
-def _beyond_windows(sample: Sample) -> list[int]:
-    """By spatial axis, how many elements padding and data have after the last window; below 0, how far that reaches
-    beyond them."""
+def _along_axes(sample: Sample) -> Iterator[tuple[int, int, int]]:
+    """Of both spatial axes: the place, the extent of the data, the number of windows."""
     has, (grad, data) = _attributes(sample), sample.arguments
-    return [
-        data.shape[has["layout"].index(axis)] + has["padding"][i] + has["padding"][2 + i]
-        - (grad.shape[has["out_layout"].index(axis)] - 1) * has["strides"][i] - has["pool_size"][i]
-        for i, axis in enumerate("HW")
-    ]  # fmt: skip
+    for i, axis in enumerate("HW"):
+        yield i, data.shape[has["layout"].index(axis)], grad.shape[has["out_layout"].index(axis)]
 
 
 def _max_pool2d_backward(sample: Sample) -> bool:
-    """The lowering reads behind the positions of the largest elements for data that the last window ends before."""
-    has = _attributes(sample)
-    beyond = zip(_beyond_windows(sample), has["padding"][2:], strict=True)
-    return _pool2d_backward(sample) or any(left > tail for left, tail in beyond)
+    """The lowering looks for a window at each multiple of the stride in the data, also where there is none any more: it
+    reads past the ends of its buffers."""
+    strides, padding = _attributes(sample)["strides"], _attributes(sample)["padding"]
+    return _pool2d_backward(sample) or any(
+        (n - 1 + padding[i]) // strides[i] >= windows for i, n, windows in _along_axes(sample)
+    )
 
 
 def _avg_pool2d_backward(sample: Sample) -> bool:
     """With padding counted, the lowering divides by the whole window where that reaches beyond the padding, too."""
-    partial = _attributes(sample)["count_include_pad"] and any(left < 0 for left in _beyond_windows(sample))
-    return _pool2d_backward(sample) or partial
+    has = _attributes(sample)
+    beyond = any(
+        (windows - 1) * has["strides"][i] + has["pool_size"][i] > n + has["padding"][i] + has["padding"][2 + i]
+        for i, n, windows in _along_axes(sample)
+    )
+    return _pool2d_backward(sample) or (beyond and has["count_include_pad"])
 
 
 def _take_backward(sample: Sample) -> bool:

@@ -53,10 +53,12 @@ def test_the_gradient_of_take_is_its_adjoint(axis: int, indices: Any) -> None:
     assert (back * X).sum() == (g * taken).sum()
 
 
-def test_the_gradient_of_take_has_no_result_for_a_position_out_of_range() -> None:
+def test_the_gradient_of_take_has_no_result_for_a_wrong_position_or_shape() -> None:
     for index in (-1, 4):
         with pytest.raises(IndexError, match="out of range"):
             meaning("grad.take_backward", np.ones(1), np.arange(4.0), np.array([index]), axis=None)
+    with pytest.raises(ValueError, match="of shape"):
+        meaning("grad.take_backward", np.ones(1), np.arange(4.0), np.array([0, 1]), axis=None)
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])

@@ -112,6 +112,8 @@ def test_the_gradient_of_the_likelihood_loss_by_hand() -> None:
     assert none.tolist() == [[0, -6], [0, 0]]
     alone = _meaning(name, np.array(8.0), scores[0], np.array(1), reduction="mean", ignore_index=-100)
     assert alone.tolist() == [0, -8]
+    with pytest.raises(ValueError, match="of shape"):
+        _meaning(name, np.array(8.0), scores, targets, reduction="none", ignore_index=-100)
 
 
 @pytest.mark.parametrize("target", [-1, 2])
@@ -134,6 +136,9 @@ def test_gradients_of_pools_by_hand() -> None:
     assert largest.tolist() == [[[[2, 6, 0, 10]]]]  # of the equal ones the first
     counted = _meaning("grad.avg_pool2d_backward", grad, x, count_include_pad=True, **window)
     assert counted.tolist() == [[[[1, 3, 3, 5]]]]
+    for name in ("grad.max_pool2d_backward", "grad.avg_pool2d_backward"):
+        with pytest.raises(ValueError, match="of shape"):
+            _meaning(name, grad[..., :1], x, count_include_pad=False, **window)
     uncounted = _meaning("grad.avg_pool2d_backward", grad, x, count_include_pad=False, **window)
     assert uncounted.tolist() == [[[[2, 3, 3, 10]]]]
 
