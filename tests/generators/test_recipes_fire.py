@@ -34,6 +34,8 @@ from oracles.workbench import Workbench, constructed
 PROGRAMS = 10
 LEAST = 5
 """Of these programs: constructors are drawn as well, and some are for other recipes of the row."""
+HALF_FOR_OTHERS = {"AlterOpImpl"}
+"""Rows of which half of the constructors are for another recipe: 31 of 60 change a program of this one."""
 
 PAIRS = (
     ("RewriteCUDAGraph", "kernels_in_a_row"),
@@ -100,10 +102,13 @@ def test_the_pass_changes_most_programs_and_no_number(name: str, recipe: str) ->
         changed += not tvm_api.structural_equal(before, after)
         applied = AppliedPass(text, before, after)
         calling = after_pass(direct, row.promise.calling, applied)
-        outcome = Numbers(program.module, program.calls).judge_module(after, calling)
-        known = name in TVM_BUGS and isinstance(outcome, Wrong) and outcome.evidence == TVM_BUGS[name]
-        assert known or not isinstance(outcome, Wrong), tvm_api.script_of(program.module)
-    assert changed >= LEAST
+        numbers = Numbers(program.module, program.calls)
+        outcome = numbers.judge_module(after, calling)
+        if isinstance(outcome, Wrong) and outcome.evidence != TVM_BUGS.get(name):
+            of_setup = numbers.judge_module(before)  # a bug of a pass before, as LegalizeOps of slice_scatter
+            assert isinstance(of_setup, Wrong), tvm_api.script_of(program.module)
+            assert (of_setup.symptom, of_setup.message) == (outcome.symptom, outcome.message)
+    assert changed >= (LEAST // 2 if name in HALF_FOR_OTHERS else LEAST)
 
 
 BUILT = ("kernels_in_a_row", "memory_views", "call_tir_scalars", "recursive_private", "returned_closures")
