@@ -43,19 +43,35 @@ def cut(descriptor: int) -> None:
     write_all(descriptor, b"\n")
 
 
+LONGEST_LINE = 1 << 28
+"""Bytes of a line. A finding with arrays takes megabytes; what sends more is code under test that has taken over a
+process of ours, and must not fill the memory of who reads it."""
+
+
 class Lines(Generic[M]):
-    """Reads messages of one union from a stream of bytes. What is no JSON is a line that was cut.
+    """Reads messages of one union from a stream of bytes. What is no JSON is a line that was cut, and so is one of more
+    than LONGEST_LINE bytes.
 
     JSON that is no message of the union is a fault of ours: msgspec.ValidationError.
     """
 
-    def __init__(self, union: Any) -> None:
+    def __init__(self, union: Any, longest: int = LONGEST_LINE) -> None:
         self._decoder: msgspec.json.Decoder[M] = msgspec.json.Decoder(union)
-        self._rest = b""
+        self._longest = longest
+        self._rest = bytearray()
+        self._too_long = False
 
     def take(self, data: bytes) -> Iterator[M]:
         """The messages that are whole by now."""
-        *lines, self._rest = (self._rest + data).split(b"\n")
+        self._rest += data
+        lines: list[bytes] = []
+        if b"\n" in data:
+            *lines, rest = bytes(self._rest).split(b"\n")
+            self._rest = bytearray(rest)
+        if lines and self._too_long:
+            self._too_long, lines = False, lines[1:]
+        if len(self._rest) > self._longest:
+            self._too_long, self._rest = True, bytearray()
         for line in lines:
             if not line:
                 continue

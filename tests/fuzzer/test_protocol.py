@@ -70,6 +70,17 @@ def test_a_line_that_was_cut_is_passed_over_and_the_next_one_is_read() -> None:
     assert list(lines.take(b"\n" + whole + line_of(Done()))) == [Judged(3, Tally(), (FAILURE,)), Done()]
 
 
+def test_a_line_without_an_end_is_not_kept_and_what_comes_after_it_is_read() -> None:
+    lines = Lines[Answer](Answer, longest=1000)
+    whole = line_of(Done())
+    assert list(lines.take(whole)) == [Done()]
+    for _ in range(100):
+        assert list(lines.take(b"x" * 100)) == []
+        assert len(lines._rest) <= 1100
+    assert list(lines.take(whole + whole)) == [Done()]  # the first ends the endless one
+    assert list(lines.take(b"x" * 5000 + b"\n" + whole)) == [Done()]
+
+
 def test_a_message_of_no_such_kind_is_a_fault_of_ours() -> None:
     with pytest.raises(msgspec.ValidationError):
         list(Lines[Answer](Answer).take(b'{"type": "no such kind"}\n'))
