@@ -26,7 +26,7 @@ class Module:
                     T.reads()
                     T.writes(B[v, w])
                     B[v, w] = 1
-            C[i] = 1
+            C[i] = 1234567
 
     @R.function
     def main() -> R.Tensor((1,), dtype="int32"):

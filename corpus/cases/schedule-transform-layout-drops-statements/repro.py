@@ -23,7 +23,7 @@ class Module:
                     T.reads()
                     T.writes(B[v, w])
                     B[v, w] = 1
-            C[i] = 1
+            C[i] = 1234567
 
     @R.function
     def main() -> R.Tensor((1,), dtype="int32"):
@@ -37,7 +37,7 @@ def show():
         sch.mod)[-1], opt_level=0)(Module)
     vm = relax.VirtualMachine(tvm.compile(mod, tvm.target.Target("llvm")), tvm.cpu())
     got = vm["main"]().numpy()
-    want = np.array([1], "int32")
+    want = np.array([1234567], "int32")
     kinds = [f"{a.dtype}{a.shape}" for a in (got, want)]
     assert kinds[0] == kinds[1], f"the output is {kinds[0]} instead of {kinds[1]}"
     wrong = got != want
