@@ -22,6 +22,7 @@ from oracles.activities import Working, described
 from oracles.forked import limit_memory
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported
+from oracles.reference.numbers import Numbers
 from oracles.reference.values import Runtime, Tensor, declared
 
 FIRST = 8
@@ -53,7 +54,8 @@ def _modules(subject: Subject, culprit: str | None) -> list[tuple[str, IRModule]
     """("", the module as given) and (culprit, the module after it)."""
     start, plan, repertoire = subject.start, subject.plan, subject.repertoire
     modules = [("", start.module)]
-    for step in steps_of(start, plan, repertoire, bench_of(start, plan, repertoire)):
+    bench = bench_of(Numbers(start.module, ()), repertoire, plan.target)
+    for step in steps_of(start, plan, repertoire, bench):
         if step.call.name == culprit and step.after is not None:
             return [*modules, (culprit, step.after)]
     return modules

@@ -1,7 +1,7 @@
 """What replay and the server of a TVM tell each other: tagged records, one JSON object per line.
 
 The server's Python has TVM and what that needs, and msgspec is no part of it. So this file imports Python's own library
-alone, and both sides take the records from it. `warm.py` checks what it is told; `server.py` is told by who started it.
+alone, and both sides take the records from it. `warm.py` checks what it hears; `server.py` trusts who started it.
 """
 
 from __future__ import annotations

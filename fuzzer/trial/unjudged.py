@@ -17,10 +17,10 @@ from oracles.walk import walk
 from oracles.workbench import Workbench
 
 
-def bench_of(case: Candidate, plan: Plan, repertoire: Repertoire) -> Workbench:
-    """A bench on which the passes of a case can be applied once more."""
-    numbers = Numbers(case.module, case.calls, tolerance=plan.tolerance)
-    return Workbench(SeededSource(0), MeaningState(numbers), repertoire.names, plan.target)
+def bench_of(numbers: Numbers, repertoire: Repertoire, target: str) -> Workbench:
+    """A bench on which passes can be applied once more. numbers: of the module before them; without entry calls where
+    none of the results matter, since the reference makes those at once."""
+    return Workbench(SeededSource(0), MeaningState(numbers), repertoire.names, target)
 
 
 def steps_of(
@@ -34,8 +34,7 @@ def steps_of(
 def unjudged_steps(experiment: Experiment, repertoire: Repertoire, target: str) -> Iterator[Step]:
     """The steps of the passes after the setup; none where the setup does not get that far. A pass may end the
     process."""
-    meaning = MeaningState(Numbers(experiment.module, ()))
-    bench = Workbench(SeededSource(0), meaning, repertoire.names, target)
+    bench = bench_of(Numbers(experiment.module, ()), repertoire, target)
     position = Position.at(experiment.module)
     for step in walk(position, experiment.setup, repertoire.rows, bench):
         if step.end is None:

@@ -9,16 +9,16 @@ from dataclasses import replace
 from corpus.reduce import Candidate
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import Repertoire
+from fuzzer.trial.unjudged import bench_of
 from generators.case import PassCall
 from generators.passes.row import PassRow, Phase
-from generators.source import SeededSource
 from oracles.builds.agreement import conclusion, engines, groups
 from oracles.builds.blame import first_wrong, lowering_of
 from oracles.builds.build import as_built
 from oracles.builds.needs import builder_of
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning, Wrong
-from oracles.trace import MeaningState, Position
+from oracles.trace import Position
 from oracles.walk import walk
 from oracles.workbench import Workbench
 
@@ -52,7 +52,7 @@ def _positions(case: Candidate, plan: Plan, repertoire: Repertoire) -> tuple[lis
     numbers = as_built(Numbers(case.module, case.calls, tolerance=plan.tolerance))
     if isinstance(numbers.expected, NoMeaning):
         return None
-    bench = Workbench(SeededSource(0), MeaningState(numbers), repertoire.names, plan.target)
+    bench = bench_of(numbers, repertoire, plan.target)
     start = _copied(Position.at(case.module, Phase(plan.phase)))
     reached = [_copied(start)]
     for step in walk(start, (*case.setup, *case.passes), repertoire.rows, bench):

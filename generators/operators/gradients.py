@@ -16,12 +16,11 @@ from tvm.relax.op import grad
 from generators.dtypes import Array, Scalar
 from generators.operators.indexing import index_dims, static_extent
 from generators.operators.knobs import KNOBS
-from generators.operators.losses import counted_classes, draw_targets
+from generators.operators.losses import counted_classes, draw_loss_operands
 from generators.operators.pooling import ATTRIBUTES, counted, draw_windows, out_extent, windows_of
 from generators.operators.row import Operator, Rounding
 from generators.operators.spatial import SPATIAL, draw_data, draw_data_layout, draw_out_layout, extents, moved
 from generators.operators.specials import COMPUTED
-from generators.ranges import Range
 from generators.relax.scope import FLOAT, INDEX, Drawn, Scope
 from generators.unavailable import Unavailable
 
@@ -49,7 +48,8 @@ def _draw_pool(build: Callable[..., object], s: Scope) -> Drawn:
     sizes = extents(x, layout, _AXES)
     dilations = (1, 2) if source.flip(KNOBS.shared.unlowerable) else (1,)
     columns = draw_windows(source, sizes, ceil, dilations)
-    if build is grad.max_pool2d_backward and not source.flip(KNOBS.shared.rare):
+    of_maximum = build is grad.max_pool2d_backward
+    if of_maximum and not source.flip(KNOBS.shared.rare):
         columns = [_to_the_end(n, *column, ceil) for n, column in zip(sizes, columns, strict=True)]
     windows = [out_extent(n, *column, ceil) for n, column in zip(sizes, columns, strict=True)]
     kernels, strides, dilation, heads, tails = zip(*columns, strict=True)
@@ -62,9 +62,8 @@ def _draw_pool(build: Callable[..., object], s: Scope) -> Drawn:
         g.expr, x.expr, kernels, strides, (*heads, *tails), dilation, ceil, with_padding, layout, given
     )  # fmt: skip
     most = int(np.prod(kernels))
-    whole = build is grad.max_pool2d_backward
     values = g.range.including(0).summed(most)
-    return Drawn(call, values if whole else values.real())
+    return Drawn(call, values if of_maximum else values.real())
 
 
 def _to_the_end(
@@ -130,25 +129,16 @@ def _pool_terms(output_grad: Array, data: Array, *, pool_size: tuple[int, ...], 
 
 
 def _draw_nll_loss(s: Scope) -> Drawn:
-    predictions = s.tensor(FLOAT, (1, 5), nonempty=True, static=not s.source.flip(KNOBS.shared.symbolic))
-    assert predictions.dims is not None
-    batched = predictions.ndim > 1
-    class_dim = predictions.dims[1 if batched else 0]
-    classes = class_dim if isinstance(class_dim, int) else class_dim.extent
-    reduction = s.source.pick(("mean", "sum", "none"))
-    dims = (predictions.dims[0], *predictions.dims[2:]) if batched else ()
-    # Rare: the lowering reads the weight of a target that is no class.
-    targets, ignored = draw_targets(s, dims, classes, reduction == "mean", s.source.flip(KNOBS.shared.rare))
-    weights = None
-    if s.source.flip(KNOBS.norms.class_weights):
-        weights = s.tensor((predictions.dtype,), dims=(class_dim,), low=1, high=4)
-    g = s.tensor((predictions.dtype,), dims=dims if reduction == "none" else ())
+    # A target that is no class is rare: the lowering reads its weight.
+    given = draw_loss_operands(s, absent=lambda: s.source.flip(KNOBS.shared.rare))
+    g = s.tensor((given.predictions.dtype,), dims=given.dims if given.reduction == "none" else ())
+    weights = given.weights.expr if given.weights else None
     call = grad.nll_loss_backward(
-        g.expr, predictions.expr, targets.expr, weights.expr if weights else None, reduction, ignored
+        g.expr, given.predictions.expr, given.targets.expr, weights, given.reduction, given.ignored
     )
-    if reduction == "mean":  # each weight is a part of their sum
+    if given.reduction == "mean":  # each weight is a part of their sum
         return Drawn(call, (-g.range).including(0).real())
-    return Drawn(call, -(g.range * (weights.range if weights else Range(1, 1, True))).including(0))
+    return Drawn(call, -(g.range * given.weight_range).including(0))
 
 
 def _nll_loss(

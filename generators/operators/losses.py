@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from tvm.relax.op import nn
@@ -30,7 +32,7 @@ def _cross_entropy(x: Array, y: Array) -> Array | Scalar:
     return -np.sum(x * y) / (x.shape[0] if x.ndim > 1 else 1)
 
 
-def draw_targets(s: Scope, dims: tuple[Dim, ...], classes: int, mean: bool, absent: bool = True) -> tuple[Value, int]:
+def _draw_targets(s: Scope, dims: tuple[Dim, ...], classes: int, mean: bool, absent: bool) -> tuple[Value, int]:
     """Targets and the class to ignore: usually none of them; -1 means "no class" as in other frameworks, and is
     drawn where `absent` says so.
 
@@ -48,23 +50,45 @@ def draw_targets(s: Scope, dims: tuple[Dim, ...], classes: int, mean: bool, abse
     return s.indices(dims, classes, 0, _TARGETS), s.source.pick((-100, classes))
 
 
-def _draw_nll_loss(s: Scope) -> Drawn:
+@dataclass(frozen=True, slots=True)
+class LossOperands:
+    """What a likelihood loss, or its gradient, is given. dims: of the targets."""
+
+    predictions: Value
+    targets: Value
+    weights: Value | None
+    dims: tuple[Dim, ...]
+    reduction: str
+    ignored: int
+
+    @property
+    def weight_range(self) -> Range:
+        """The range of the weights; of ones where there are none."""
+        return self.weights.range if self.weights else Range(1, 1, True)
+
+
+def draw_loss_operands(s: Scope, absent: Callable[[], bool] = lambda: True) -> LossOperands:
+    """The operands. absent: whether a target may be -1, "no class"."""
     predictions = s.tensor(FLOAT, (1, 5), nonempty=True, static=not s.source.flip(KNOBS.shared.symbolic))
     assert predictions.dims is not None
     batched = predictions.ndim > 1
-    classes = predictions.dims[1 if batched else 0]
-    if not isinstance(classes, int):
-        classes = classes.extent
+    class_dim = predictions.dims[1 if batched else 0]
+    classes = class_dim if isinstance(class_dim, int) else class_dim.extent
     reduction = s.source.pick(("mean", "sum", "none"))
     dims = (predictions.dims[0], *predictions.dims[2:]) if batched else ()
-    targets, ignored = draw_targets(s, dims, classes, reduction == "mean")
+    targets, ignored = _draw_targets(s, dims, classes, reduction == "mean", absent())
     weights = None
     if s.source.flip(KNOBS.norms.class_weights):
-        class_dim = predictions.dims[1 if batched else 0]
         weights = s.tensor((predictions.dtype,), dims=(class_dim,), low=1, high=4)
-    call = nn.nll_loss(predictions.expr, targets.expr, weights.expr if weights else None, reduction, ignored)
-    one = -predictions.range * (weights.range if weights else Range(1, 1, True))
-    count = math.prod(targets.shape or ()) if reduction == "sum" else 1
+    return LossOperands(predictions, targets, weights, dims, reduction, ignored)
+
+
+def _draw_nll_loss(s: Scope) -> Drawn:
+    given = draw_loss_operands(s)
+    weights = given.weights.expr if given.weights else None
+    call = nn.nll_loss(given.predictions.expr, given.targets.expr, weights, given.reduction, given.ignored)
+    one = -given.predictions.range * given.weight_range
+    count = math.prod(given.targets.shape or ()) if given.reduction == "sum" else 1
     return Drawn(call, one.including(0).summed(count).real())
 
 

@@ -24,11 +24,10 @@ from fuzzer.trial.cause.rules import Taken, rule_in, rule_that_raises, with_type
 from fuzzer.trial.cause.seen_at_once import called_in, held_to, operators_in
 from fuzzer.trial.own_faults import OwnFaults
 from fuzzer.trial.repertoire import Repertoire
-from fuzzer.trial.unjudged import steps_of
+from fuzzer.trial.unjudged import bench_of, steps_of
 from generators.passes.row import Meaning, PassRow, Phase, Role
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call, the
 from generators.passes.tuning import searched
-from generators.source import SeededSource
 from generators.tvm_api import IRModule
 from oracles.broken import IN_TIR, Broken, broken, retyped, types_of
 from oracles.builds.blame import lowering_of
@@ -49,7 +48,7 @@ from oracles.oracle import StepOracle
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Unsure, Wrong
 from oracles.table import ORACLES
-from oracles.trace import MeaningState, Position, Raised, Step
+from oracles.trace import Position, Raised, Step
 from oracles.verdict import CODEGEN, DOES_NOT_RUN, LOWERING, WRONG_RESULT, Failed
 from oracles.walk import walk
 from oracles.workbench import Workbench
@@ -171,7 +170,7 @@ class _Look:
         numbers = Numbers(self.case.module, self.case.calls, tolerance=self.plan.tolerance)
         if self.oracle != numeric.ORACLE.name:
             numbers = as_built(numbers)
-        return Workbench(SeededSource(0), MeaningState(numbers), self.repertoire.names, self.plan.target)
+        return bench_of(numbers, self.repertoire, self.plan.target)
 
     def _steps(self, bench: Workbench) -> Iterator[Taken]:
         """The steps of the case, then those of the lowering after it."""

@@ -35,14 +35,15 @@ def aftermath_of(case: Candidate, plan: Plan, repertoire: Repertoire, oracle: st
 
 
 def _looked_at(case: Candidate, plan: Plan, repertoire: Repertoire, again: bool) -> Aftermath:
-    bench = bench_of(case, plan, repertoire)
+    numbers = Numbers(case.module, case.calls, tolerance=plan.tolerance)
+    bench = bench_of(numbers, repertoire, plan.target)
     steps = list(steps_of(case, plan, repertoire, bench, case.passes[-1:] if again else ()))
     if not steps or steps[-1].end is None:
         return Aftermath()
     before, end = steps[-1].before, steps[-1].end
     verified_by, said = first_complaint(end.module)
     change = difference(before, end.module)
-    return Aftermath(verified_by, said, change if change != HEAD else "", _outputs(bench.meaning.numbers, end))
+    return Aftermath(verified_by, said, change if change != HEAD else "", _outputs(numbers, end))
 
 
 def _outputs(numbers: Numbers, end: Position) -> tuple[str, ...]:

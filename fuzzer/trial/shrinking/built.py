@@ -11,6 +11,7 @@ from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.unjudged import bench_of, steps_of
 from generators.targets import TARGETS
 from oracles.forked import forked
+from oracles.reference.numbers import Numbers
 from oracles.trace import Raised
 
 
@@ -23,7 +24,7 @@ def is_built(case: Candidate, plan: Plan, repertoire: Repertoire) -> bool:
 
 
 def _compiles(case: Candidate, plan: Plan, repertoire: Repertoire) -> bool:
-    bench = bench_of(case, plan, repertoire)
+    bench = bench_of(Numbers(case.module, ()), repertoire, plan.target)
     steps = list(steps_of(case, plan, repertoire, bench))
     end = steps[-1].end if steps else None
     if end is None:
