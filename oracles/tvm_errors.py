@@ -97,6 +97,11 @@ def headline(message: str) -> str:
     return " ".join(" ".join(lines).split())[:400]
 
 
+def in_a_line(error: Raised) -> str:
+    """What an error says: "ValueError: shapes differ"."""
+    return f"{error.kind}: {headline(error.message)}"
+
+
 def out_of_memory(error: Raised) -> OutOfMemory | None:
     """The evidence of an error by which Python says that memory has run out; None for any other."""
     return OutOfMemory() if "MemoryError" in (error.kind, *error.message.split(":")[0].split()) else None

@@ -41,7 +41,7 @@ from oracles.family import go_on_guarded
 from oracles.forked import ChildRaised, Ended, forked, limit_memory
 from oracles.reference.numbers import Numbers
 from oracles.trace import MeaningState, Raised
-from oracles.tvm_errors import headline, out_of_memory
+from oracles.tvm_errors import headline
 from oracles.verdict import CRASH, HANG, Failed
 from oracles.workbench import Workbench
 
@@ -164,9 +164,7 @@ def _shown(task: Task, candidate: PassCandidate) -> ShownAlone:
         return ShownAlone(failed, task.why == "unended")
     if outcome is None:
         return ShownAlone(None, False)
-    failed = Failed(
-        CRASH, f"{outcome.kind}: {headline(outcome.message)}", outcome.traceback, name, out_of_memory(outcome)
-    )
+    failed = replace(survives.crashed(outcome), culprit=name)
     if failed.evidence is not None and task.why == "unended":  # what has no end may have no memory
         return ShownAlone(failed, True)
     return ShownAlone(failed, outcome.kind == task.raw.kind and _alike(outcome.message, task.raw.message))

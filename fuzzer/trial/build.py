@@ -32,7 +32,7 @@ from oracles.oracle import BuildOracle
 from oracles.reference.outcome import Unsure, Wrong
 from oracles.table import BUILD, ORACLES
 from oracles.trace import Position, Raised, Step
-from oracles.tvm_errors import headline, states_limit
+from oracles.tvm_errors import headline, in_a_line, states_limit
 from oracles.verdict import CODEGEN, CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, PASSED, Failed, Skipped, Verdict
 from oracles.walk import taken
 from oracles.workbench import Workbench
@@ -219,7 +219,7 @@ def _not_compiled(built: llvm.NotBuilt) -> Verdict:
     error = built.error
     if states_limit(error):
         return Skipped(f"rejected: {built.culprit}: {error.kind}")
-    message = f"{error.kind}: {headline(error.message)}"
+    message = in_a_line(error)
     return Failed(DOES_NOT_BUILD, message, error.traceback or error.message, built.culprit)
 
 

@@ -33,7 +33,7 @@ from oracles.reference.calling import Calling
 from oracles.reference.outcome import Unsure, Wrong
 from oracles.tail import tail
 from oracles.trace import Bench, Position, Raised
-from oracles.tvm_errors import headline, states_limit
+from oracles.tvm_errors import headline, in_a_line, states_limit
 from oracles.verdict import (
     CODEGEN,
     CRASH,
@@ -174,7 +174,7 @@ def _numbers(row: CpuBuild, built: llvm.Built, bench: Bench, calling: Calling) -
     numbers = llvm.as_built(meaning.numbers)
     outcome = bench.guarded(lambda: numbers.judge_run(built.run, calling))
     if isinstance(outcome, Raised):
-        message = f"{outcome.kind}: {headline(outcome.message)}"
+        message = in_a_line(outcome)
         return _failed(row, DOES_NOT_RUN, message, outcome.traceback or outcome.message)
     match outcome:
         case None:

@@ -42,7 +42,7 @@ from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning, Unsure, Wrong
 from oracles.reference.values import Callback, Runtime, Tensor, carried
 from oracles.trace import Bench, Raised
-from oracles.tvm_errors import headline, states_limit
+from oracles.tvm_errors import headline, in_a_line, states_limit
 from oracles.verdict import CODEGEN, CRASH, DOES_NOT_BUILD, HANG
 
 BUILD_S = 8
@@ -254,7 +254,7 @@ def _said_by_nvcc(message: str) -> str | None:
 def _not_compiled(error: Raised) -> Wrong | Unsure:
     if states_limit(error):
         return Unsure(f"rejected: {CODEGEN}: {error.kind}")
-    said = _said_by_nvcc(error.message) or f"{error.kind}: {headline(error.message)}"
+    said = _said_by_nvcc(error.message) or in_a_line(error)
     return Wrong(DOES_NOT_BUILD, said, 0)
 
 

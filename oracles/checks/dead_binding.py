@@ -25,7 +25,7 @@ from oracles.ir.compare import first_difference, part_from, public_names, same_b
 from oracles.ir.walk import FUNCTION
 from oracles.oracle import Runs, Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
-from oracles.tvm_errors import headline
+from oracles.tvm_errors import in_a_line
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
 DEAD = "unused_value"
@@ -80,7 +80,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if isinstance(result, Raised):
         if not happened_to(result, step):
             return Skipped(f"dead binding rejected: {step.call.name}")
-        message = f"a dead {kind} makes the pass raise {result.kind}: {headline(result.message)}"
+        message = f"a dead {kind} makes the pass raise {in_a_line(result)}"
         return Failed("dead binding", message, result.traceback, evidence=DeadBinding(kind))
     roots = public_names(step.after)
     with_dead, without = (part_from(tidied(m, bench), roots) for m in (result, step.after))

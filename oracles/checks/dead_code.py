@@ -32,7 +32,7 @@ from oracles.ir.compare import (
 from oracles.ir.walk import FUNCTION, PRIM_FUNC
 from oracles.oracle import Runs, Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
-from oracles.tvm_errors import headline
+from oracles.tvm_errors import in_a_line
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
 DEAD = "unused_function"
@@ -107,7 +107,7 @@ def _judge_without(step: Step, bench: Bench, dead: list[GlobalVar]) -> Verdict:
     if isinstance(result, Raised):
         if not happened_to(result, step):
             return Skipped(f"rejected without dead functions: {step.call.name}")
-        message = f"without dead functions the pass raises {result.kind}: {headline(result.message)}"
+        message = f"without dead functions the pass raises {in_a_line(result)}"
         return Failed("dead code", message, result.traceback, evidence=WithoutDead())
     difference = _difference(step.after, result, public_names(step.before), bench)
     if difference is None:
@@ -136,7 +136,7 @@ def _judge_with_copy(step: Step, bench: Bench) -> Verdict:
     if isinstance(result, Raised):
         if not happened_to(result, step):
             return Skipped(f"dead {kind} rejected: {step.call.name}")
-        message = f"a dead {kind} makes the pass raise {result.kind}: {headline(result.message)}"
+        message = f"a dead {kind} makes the pass raise {in_a_line(result)}"
         return Failed("dead code", message, result.traceback)
     difference = _difference(step.after, result, public_names(step.after), bench)
     if difference is None:

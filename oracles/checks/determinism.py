@@ -14,7 +14,7 @@ from oracles.evidence import AcrossProcesses, Evidence
 from oracles.ir.compare import equal, first_difference
 from oracles.oracle import Across, Runs, Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
-from oracles.tvm_errors import headline, out_of_memory
+from oracles.tvm_errors import in_a_line, out_of_memory
 from oracles.verdict import ACROSS_PROCESSES, DETERMINISM, PASSED, Failed, Skipped, Verdict
 
 
@@ -37,7 +37,7 @@ def _compared(
 ) -> Verdict:
     again = bench.apply(step.call, given)
     if isinstance(again, Raised):
-        message = f"second application raises {again.kind}: {headline(again.message)}"
+        message = f"second application raises {in_a_line(again)}"
         return Failed(symptom, message, again.traceback, evidence=evidence or out_of_memory(again))
     if equal(step.after, again):
         return PASSED

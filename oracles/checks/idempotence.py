@@ -17,7 +17,7 @@ from oracles.ir.compare import first_difference, same_bindings
 from oracles.ir.operators import operator_calls
 from oracles.oracle import Runs, Stage, StepOracle, Trust
 from oracles.trace import Bench, Raised, Step
-from oracles.tvm_errors import headline, out_of_memory
+from oracles.tvm_errors import in_a_line, out_of_memory
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
 
 _ROUNDS = 4
@@ -40,7 +40,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if isinstance(again, Raised):
         if not happened_to(again, step):
             return Skipped(f"second application rejected: {step.call.name}")
-        message = f"second application raises {again.kind}: {headline(again.message)}"
+        message = f"second application raises {in_a_line(again)}"
         return Failed("not idempotent", message, again.traceback, evidence=out_of_memory(again))
     if same_bindings(step.after, again):
         return PASSED

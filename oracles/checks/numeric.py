@@ -20,7 +20,7 @@ from oracles.ir.operators import BATCH_NORM, operator_calls
 from oracles.oracle import Runs, Stage, StepOracle
 from oracles.reference.outcome import NoMeaning, Unsure, Wrong
 from oracles.trace import Bench, Raised, Step
-from oracles.tvm_errors import headline
+from oracles.tvm_errors import in_a_line
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
 PRINT_S = 10
@@ -68,7 +68,7 @@ def change_of(step: Step, guarded: Callable[[Callable[[], str]], str | Raised]) 
     shown = forked(lambda: guarded(lambda: difference(step.before, step.after)), PRINT_S)
     if isinstance(shown, str):
         return shown
-    how = shown.how if isinstance(shown, Ended) else f"{shown.kind}: {headline(shown.message)}"
+    how = shown.how if isinstance(shown, Ended) else in_a_line(shown)
     return f"TVM's printer fails on what the pass changed: {how}\n"
 
 

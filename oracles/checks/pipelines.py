@@ -37,7 +37,7 @@ from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning, undecided
 from oracles.reference.values import Runtime, Tensor, from_argument
 from oracles.trace import Bench, Position, Raised, Trace
-from oracles.tvm_errors import headline, out_of_memory, states_limit
+from oracles.tvm_errors import in_a_line, out_of_memory, states_limit
 from oracles.verdict import (
     CODEGEN,
     CRASH,
@@ -170,7 +170,7 @@ def _stopped(first: Outputs | Stopped, second: Outputs | Stopped) -> Verdict:
     if states_limit(stop.error) or NOT_LOWERED in stop.error.message:
         return Skipped(f"rejected: {culprit}: {stop.error.kind}")
     ended = stop.symptom in (CRASH, HANG)
-    message = stop.error.message if ended else f"{stop.error.kind}: {headline(stop.error.message)}"
+    message = stop.error.message if ended else in_a_line(stop.error)
     evidence = _evidence(stop)
     return Failed(stop.symptom, message, stop.error.traceback or stop.error.message, culprit, evidence)
 

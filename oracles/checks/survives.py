@@ -12,12 +12,13 @@ is a rejection.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from enum import Enum, auto
 
 from oracles.ir.verifier import COMPLAINTS
 from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
-from oracles.tvm_errors import STATED_LIMIT, headline, out_of_memory
+from oracles.tvm_errors import STATED_LIMIT, in_a_line, out_of_memory
 from oracles.tvm_frames import frames
 from oracles.verdict import CRASH, PASSED, REJECTS, Failed, Skipped, Verdict
 
@@ -98,17 +99,17 @@ def judge(step: Step, bench: Bench) -> Verdict:
     if COMPLAINTS.of(step.before):
         return Skipped(f"raised on ill-formed input: {step.call.name}")
     built = "built a call that cannot be typed: " if what is Crash.UNTYPED else ""
-    return Failed(
-        CRASH,
-        f"{built}{error.kind}: {headline(error.message)}",
-        error.traceback or error.message,
-        evidence=out_of_memory(error),
-    )
+    return replace(crashed(error), message=built + in_a_line(error))
+
+
+def crashed(error: Raised) -> Failed:
+    """The verdict on a pass to which this error has happened."""
+    return Failed(CRASH, in_a_line(error), error.traceback or error.message, evidence=out_of_memory(error))
 
 
 def rejected(error: Raised) -> Failed:
     """The diagnostic of a pass that refuses a module as a verdict, for who wants to see it kept."""
-    return Failed(REJECTS, f"{error.kind}: {headline(error.message)}", error.traceback or error.message)
+    return Failed(REJECTS, in_a_line(error), error.traceback or error.message)
 
 
 ORACLE = StepOracle(
