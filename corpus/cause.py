@@ -214,7 +214,8 @@ def _native(failed: Failed, blamed: str, running: str, known: FailureFacts) -> C
     site = crashed_in(failed.detail)
     how = failed.evidence.how if isinstance(failed.evidence, Died) else "a crash"
     if site is None:
-        return Cause(running, f"ends by {how}{_on(known.holds)}", certain=False)
+        alone = _of_one_operator(running, known)
+        return alone or Cause(running, f"ends by {how}{_on(known.holds)}", certain=False)
     of_run_time = site.function.startswith("runtime::")
     return Cause(site.function if of_run_time else f"{site.function} in {running}", "crash")
 
@@ -254,9 +255,15 @@ def _nameless(failed: Failed, who: str, said: str, known: FailureFacts) -> Cause
     with code for each operator may fail on one of them in many ways, with many messages."""
     if native := last_called(failed.detail):
         return Cause(who, f"{native}: {said}")
+    return _of_one_operator(who, known) or Cause(who, said, certain=False)
+
+
+def _of_one_operator(who: str, known: FailureFacts) -> Cause | None:
+    """The cause of a failure without a place, in a pass with code for each operator, on a module that holds one: what
+    raises with one shape may end the process with another."""
     if known.each and len(known.operators) == 1:
         return Cause(who, f"fails on {known.operators[0]}", certain=False)
-    return Cause(who, said, certain=False)
+    return None
 
 
 _PRIMITIVES = "src/s_tir/schedule/concrete_schedule.cc"

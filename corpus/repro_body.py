@@ -13,8 +13,9 @@ from corpus.frames import FRAMES
 from corpus.loaded_file import FOLDER, loaded_file
 from corpus.module_text import without_imports
 from corpus.repro_calls import CallLines, Calls
-from corpus.repro_passes import PassLines, folded
+from corpus.repro_passes import PassLines
 from corpus.script_losses import with_helper
+from corpus.statements import folded
 from corpus.store import StoredCase
 from generators.case import Case
 from generators.passes.row import Phase

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from corpus.module_text import indented
-from corpus.schedule import schedule_lines
+from corpus.schedule import schedule_steps
+from corpus.statements import folded, statements_of
 from generators.case import PassCall
 from generators.passes.table import PASSES
-
-WIDTH = 118
-"""Characters of a line that constructs a pass, where it can be broken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +34,13 @@ class PassLines:
 
     def line(self, call: PassCall, name: str, given: str) -> str:
         """The line that applies one pass and names its result."""
-        if self.plain and (steps := schedule_lines(call.source, given)):
-            return self.under_target(call, "".join(f"{step}\n" for step in [*steps, f"{name} = sch.mod"]))
-        return self.under_target(call, folded(f"{name} = {call.source}({given})\n"))
+        steps, made = statements_of(call.source, given) if self.plain or not schedule_steps(call.source) else ([], "")
+        return self.under_target(call, _text([*steps, folded(f"{name} = {made or f'{call.source}({given})'}")]))
 
     def alone(self, call: PassCall, given: str) -> str:
         """The line that applies one pass, whose result nothing needs."""
-        steps = schedule_lines(call.source, given)
-        return self.under_target(call, "".join(f"{step}\n" for step in steps or [folded(f"{call.source}({given})")]))
+        steps, _ = statements_of(call.source, given)
+        return self.under_target(call, _text(steps or [folded(f"{call.source}({given})")]))
 
     def under_target(self, call: PassCall, line: str) -> str:
         """The line under the target and the options that the pass wants."""
@@ -59,20 +54,5 @@ class PassLines:
         return row.place.needs_target if row is not None else self.always
 
 
-def folded(line: str) -> str:
-    """The line over as many as it needs, broken after commas; as it is where that would change it."""
-    if len(line) <= WIDTH:
-        return line
-    first, *rest = re.split(r"(?<=,) ", line)
-    lines = [first]
-    for part in rest:
-        if len(lines[-1]) + len(part) < WIDTH:
-            lines[-1] += f" {part}"
-        else:
-            lines.append(f"    {part}")
-    text = "\n".join(lines)
-    try:
-        same = ast.dump(ast.parse(text)) == ast.dump(ast.parse(line))
-    except SyntaxError:
-        return line  # a comma inside of a string
-    return text if same else line
+def _text(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)

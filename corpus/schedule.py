@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Sequence
 
+from corpus.statements import steps_of
 from generators.case import PassCall
 from generators.passes.row import Role
 from generators.passes.table import the
@@ -16,29 +17,10 @@ _LOOKS = re.compile(r"get_|work_on$")
 
 def schedule_steps(source: str) -> list[str]:
     """The texts of the steps, in order; [] for any other expression."""
-    return _parts(source)[2:-1]
-
-
-def _parts(source: str) -> list[str]:
-    """The texts of the schedule, of where it works, of its steps and of its module."""
-    made = ast.parse(source, mode="eval").body
-    if not isinstance(made, ast.Call) or not made.args or not isinstance(made.args[0], ast.Lambda):
+    steps = steps_of(source)
+    if not steps or not isinstance(steps[0], ast.NamedExpr) or steps[0].target.id != "sch":
         return []
-    last = made.args[0].body
-    if not isinstance(last, ast.Subscript) or not isinstance(last.value, ast.Tuple):
-        return []
-    parts = last.value.elts
-    if not isinstance(parts[0], ast.NamedExpr) or parts[0].target.id != "sch":  # another pass that is one expression
-        return []
-    return [str(ast.get_source_segment(source, part)) for part in parts]
-
-
-def schedule_lines(source: str, given: str) -> list[str]:
-    """The schedule `sch` of the module `given` and its steps as statements; [] for any other expression."""
-    steps = schedule_steps(source)
-    if not steps:
-        return []
-    return [f"sch = tvm.s_tir.Schedule({given})", _parts(source)[1], *steps]
+    return [str(ast.get_source_segment(source, step)) for step in steps[2:-1]]
 
 
 def culprit_named(culprit: str, passes: Sequence[PassCall]) -> str:

@@ -24,7 +24,7 @@ SAID = {"symptom", "reason", "message", "detail", "how", "title"}
 READ = {
     "corpus/cause.py": (5, "what TVM and Python raise"),
     "corpus/migration.py": (15, "messages in case folders of old schemas, which lack evidence"),
-    "corpus/repro_passes.py": (1, "constructors of passes"),
+    "corpus/statements.py": (1, "constructors of passes"),
     "corpus/store.py": (1, "scripts of modules"),
     "corpus/tracebacks.py": (5, "what Python and TVM print"),
     "corpus/wording.py": (2, "kinds of errors that TVM raised"),

@@ -21,7 +21,7 @@ from generators import tvm_api as T
 from generators.tvm_api import IRModule
 from oracles.checks.definedness import has_free_names
 from oracles.evidence import NotReadBack, TextForm
-from oracles.ir.compare import equal, first_difference, global_vars
+from oracles.ir.compare import equal, first_changed_node, first_difference, global_vars
 from oracles.ir.fingerprint import same_function
 from oracles.ir.module_caches import by_module
 from oracles.ir.verifier import COMPLAINTS
@@ -98,7 +98,7 @@ def _compared(form: TextForm, module: IRModule, again: IRModule) -> TextLoss | N
     path = re.sub(r"\[[^\]]*\]", "", detail.split("\n")[0])
     if form == "script" and (path.endswith(UNWRITTEN) or ".ty." in path):
         return None
-    return TextLoss(f"{form} parses to another module: it differs in {'.'.join(path.split('.')[-3:])}", detail)
+    return TextLoss(f"{form} parses to another module: {first_changed_node(module, again)}", detail)
 
 
 def _without_source(text: str) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import tvm_ffi
-from tvm import relax
+from tvm import relax, tirx
+from tvm_ffi.access_path import AccessKind, AccessPath
 
 from generators import tvm_api as T
 from generators.tvm_api import BaseFunc, Expr, GlobalVar, IRModule, Node, Var
-from oracles.ir.walk import FUNCTION, GLOBAL_VAR
+from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR
 
 
 def equal(one: Node, other: Node) -> bool:
@@ -58,6 +59,42 @@ def first_difference(one: Node, other: Node) -> tuple[str, str]:
         return "nowhere", ""
     left, right = str(found[0]), str(found[1])
     return _place(left), f"{left}\n{right}"
+
+
+_NUMBERS = (tirx.IntImm, tirx.FloatImm)
+
+
+def first_changed_node(one: Node, other: Node) -> str:
+    """How the first node in which two modules differ comes back: "If comes back as SeqExpr", or with another field.
+
+    The operator that a parser computes does not count."""
+    found = tvm_ffi.get_first_structural_mismatch(one, other, map_free_vars=True)
+    if found is None:
+        return "everything comes back"
+    left, right = (list(_nodes_along(root, path))[-1] for root, path in zip((one, other), found, strict=True))
+    before, after = _kind(left), _kind(right)
+    if before != after:
+        folded = isinstance(right, _NUMBERS) and isinstance(getattr(left, "ty", None), T.PrimType)
+        return f"{'what is computed' if folded else before} comes back as {'a constant' if folded else after}"
+    fields = [step.key for step in found[0].to_steps() if step.kind == AccessKind.ATTR]
+    return f"{before} comes back with another {fields[-1] if fields else 'content'}"
+
+
+def _nodes_along(root: Node, path: AccessPath) -> Iterator[Node]:
+    """The nodes of the IR from the root to where the path ends, or to the last that Python can reach."""
+    here = root
+    yield here
+    for step in path.to_steps():
+        try:
+            here = getattr(here, step.key) if step.kind == AccessKind.ATTR else here[step.key]
+        except (AttributeError, LookupError, TypeError, ValueError):
+            return
+        if isinstance(here, tvm_ffi.Object) and not isinstance(here, tvm_ffi.Array | tvm_ffi.Map):
+            yield here
+
+
+def _kind(node: Node) -> str:
+    return (T.op_name(node) if isinstance(node, CALL) else None) or type(node).__name__
 
 
 def _place(path: str) -> str:

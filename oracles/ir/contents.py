@@ -15,19 +15,19 @@ from generators import tvm_api as T
 from generators.dtypes import is_float
 from generators.operators.table import OPERATORS
 from generators.tvm_api import IRModule, Node, PrimFunc, RelaxFunction, Stmt, Var
-from oracles.ir.rewrite import VALUES_IN_MOST_MODULES, value_kind
+from oracles.ir.rewrite import ELEMENTWISE, VALUES_IN_MOST_MODULES, is_elementwise, value_kind
 from oracles.ir.tir_rewrite import kinds_of
 from oracles.ir.walk import CALL, VAR, bindings, nodes_of, prim_funcs, relax_functions
-
-ELEMENTWISE = "an elementwise operator"
 
 
 def contents(module: IRModule) -> tuple[str, ...]:
     """The kinds of what a module holds, sorted; () for functions that only give back what they are given. Values that
-    stand in most modules count where there are no others."""
-    values = {value_kind(bound.value) for _, function in relax_functions(module) for bound in bindings(function)}
+    stand in most modules, and elementwise operators, count where there is nothing else."""
+    bound = [one.value for _, function in relax_functions(module) for one in bindings(function)]
+    values = {value_kind(value) for value in bound}
     held = {kind for _, function in prim_funcs(module) for kind in (*kinds_of(function), *block_traits(function))}
-    return tuple(sorted((values - VALUES_IN_MOST_MODULES) | held or values))
+    special = {value_kind(value) for value in bound if not is_elementwise(value)} - VALUES_IN_MOST_MODULES
+    return tuple(sorted(special | held or values - VALUES_IN_MOST_MODULES or values))
 
 
 def operator_kind(name: str) -> str:

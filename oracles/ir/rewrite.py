@@ -226,11 +226,18 @@ def value_kind(value: Expr, named: bool = False) -> str:
         return "a variable" if isinstance(value, VAR) else _KINDS.get(type(value), type(value).__name__)
     if type(value.op) is not OP:
         return "a call of a function" if type(value.op) is GLOBAL_VAR else f"a call of {_callee(value.op)}"
-    name = str(value.op.name)
-    row = OPERATORS.get(name)
-    if row is not None and row.elementwise and not named:
-        return f"an elementwise operator of {len(value.args)}"
-    return name.removeprefix("relax.")
+    if is_elementwise(value) and not named:
+        return f"{ELEMENTWISE} of {len(value.args)}"
+    return str(value.op.name).removeprefix("relax.")
+
+
+ELEMENTWISE = "an elementwise operator"
+
+
+def is_elementwise(value: Expr) -> bool:
+    """Whether a value is the call of an elementwise operator."""
+    row = OPERATORS.get(str(value.op.name)) if isinstance(value, CALL) and isinstance(value.op, OP) else None
+    return row is not None and row.elementwise
 
 
 def _callee(callee: Expr) -> str:

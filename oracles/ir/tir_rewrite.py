@@ -6,9 +6,8 @@ it. `oracles.ir.rewrite` says what a kind is for.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import zip_longest
 
 import tvm
 import tvm_ffi
@@ -117,20 +116,35 @@ def _without(statements: Sequence[Stmt], codes: Sequence[int], others: Sequence[
 
 
 def _pairs(old: Sequence[Stmt], new: Sequence[Stmt]) -> list[tuple[Stmt | None, Stmt | None]]:
-    """Statements of one class with each other, those that store to buffers of one name first; None for those left."""
+    """Statements of one class with each other: those that are most alike first, so that copies of one statement are
+    not matched with another; None for those left."""
     pairs: list[tuple[Stmt | None, Stmt | None]] = []
-    rest = list(new)
-    alone: list[Stmt] = []
-    for one in old:
-        match = next((n for n in rest if type(n) is type(one) and _target(n) == _target(one)), None)
-        if match is None:
-            alone.append(one)
-        else:
-            rest = [n for n in rest if n is not match]
-            pairs.append((one, match))
-    for kind in dict.fromkeys(type(one) for one in (*alone, *rest)):
-        pairs += zip_longest([o for o in alone if type(o) is kind], [n for n in rest if type(n) is kind])
-    return pairs
+    left, right = list(old), list(new)
+    for likeness in (_kinds_and_target, _class_and_target, _kinds_within, type):
+        alike = defaultdict[object, list[Stmt]](list)
+        for one in right:
+            alike[likeness(one)].append(one)
+        unmatched = list[Stmt]()
+        for one in left:
+            matches = alike[likeness(one)]
+            if matches:
+                pairs.append((one, matches.pop(0)))
+            else:
+                unmatched.append(one)
+        left, right = unmatched, [one for matches in alike.values() for one in matches]
+    return [*pairs, *((one, None) for one in left), *((None, one) for one in right)]
+
+
+def _class_and_target(statement: Stmt) -> object:
+    return type(statement), _target(statement)
+
+
+def _kinds_within(statement: Stmt) -> object:
+    return type(statement), tuple(sorted(_kinds_in(statement)))
+
+
+def _kinds_and_target(statement: Stmt) -> object:
+    return _target(statement), _kinds_within(statement)
 
 
 def _target(statement: Stmt) -> str:

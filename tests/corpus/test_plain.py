@@ -15,7 +15,8 @@ import pytest
 
 from corpus.finding import Expectation
 from corpus.repro import plain_text, script_of, shown_by_script
-from corpus.schedule import schedule_lines, schedule_steps
+from corpus.schedule import schedule_steps
+from corpus.statements import statements_of
 from corpus.store import StoredCase, read_case
 from generators.case import EntryCall, PassCall
 from oracles.evidence import Evidence, Hung, OutOfMemory
@@ -196,10 +197,11 @@ SCHEDULE = """tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Sched
 
 
 def test_the_steps_of_a_schedule_are_statements() -> None:
-    lines = schedule_lines(SCHEDULE, "Module")
+    lines, result = statements_of(SCHEDULE, "Module")
+    assert result == "sch.mod"
     assert lines[:2] == ["sch = tvm.s_tir.Schedule(Module)", "sch.work_on('main')"]
     assert lines[2:] == schedule_steps(SCHEDULE)
-    assert schedule_lines("relax.transform.FuseOps()", "Module") == []
+    assert statements_of("relax.transform.FuseOps()", "Module") == ([], "")
     base = stored("survives", "s_tir.Schedule", None, SCHEDULE)
     text = plain_text(replace(base, case=replace(base.case, passes=(PassCall("s_tir.Schedule", SCHEDULE),))))
     assert "lambda" not in text

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from oracles.ir.contents import ELEMENTWISE, contents, inferred_kind, odd_floats, operator_kind, traits_of
+from oracles.ir.contents import contents, inferred_kind, odd_floats, operator_kind, traits_of
+from oracles.ir.rewrite import ELEMENTWISE
 from tests.oracles.oracle_bench import module_of
 
 RELAX = """
@@ -24,7 +25,7 @@ def relax_of(first: str, second: str) -> tuple[str, ...]:
 
 def test_elementwise_operators_are_alike_and_others_are_not() -> None:
     assert relax_of("R.abs(x)", "R.sort(a)") == relax_of("R.exp(x)", "R.sort(a)")
-    assert relax_of("R.abs(x)", "R.sort(a)") == ("an elementwise operator of 1", "sort")
+    assert relax_of("R.abs(x)", "R.sort(a)") == ("sort",)
     assert relax_of("R.abs(x)", "R.argsort(a)") != relax_of("R.abs(x)", "R.sort(a)")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import tvm
 import tvm_ffi
-from tvm import relax
+from tvm import relax, tirx
 
 from generators.case import PassCall
 from generators.passes.row import Phase
@@ -260,6 +260,22 @@ def test_a_module_whose_script_does_not_parse_is_the_printers_fault() -> None:
     verdict = round_trip.judge(step_of(module_pass(odd_name), module_of(DATAFLOW), bench), bench)
     assert isinstance(verdict, Failed)
     assert (verdict.culprit, verdict.evidence) == (round_trip.PRINTER, NotReadBack("script"))
+
+
+def test_a_script_that_is_another_module_is_told_by_what_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    def said(one: Any, other: Any) -> str:
+        def module(value: Any) -> Any:
+            return tvm.IRModule({"main": tirx.PrimFunc([], tirx.Evaluate(value))})
+
+        monkeypatch.setattr(round_trip.T, "module_from_script", lambda _text: module(other))
+        loss = round_trip.script_loss(module(one))
+        assert loss is not None and loss.evidence is None
+        return loss.message.removeprefix("script parses to another module: ")
+
+    x, y = tirx.const(7, "int64"), tirx.const(2, "int64")
+    assert said(tirx.Mod(x, y), tirx.const(1, "int64")) == said(tirx.Max(x, y), x)
+    assert said(tirx.Mod(x, y), tirx.FloorMod(x, y)) == "Mod comes back as FloorMod"
+    assert said(tirx.Mod(x, y), tirx.Mod(y, y)) == "IntImm comes back with another value"
 
 
 def test_a_parser_that_gives_no_reason_is_told_by_the_statement_it_stops_at(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,24 +18,29 @@ class Module:
 
 before = Module
 with tvm.target.Target("llvm"):
-    after = tvm.transform.module_pass(lambda mod, ctx: (records := tvm.s_tir.meta_schedule.database.MemoryDatabase(),
-        [(of := tvm.get_global_func('tvm.s_tir.meta_schedule.normalize_mod')(f),
-        context := tvm.s_tir.meta_schedule._ffi_api.TuneContext(of, tvm.target.Target({"kind": "llvm", "num-cores": 4}),
-        tvm.s_tir.meta_schedule.space_generator.PostOrderApply(sch_rules="llvm", postprocs="llvm", mutator_probs={}),
-        tvm.s_tir.meta_schedule.search_strategy.ReplayTrace(max_fail_count=5), 'main', 1, 1, lambda *line: None),
-        tvm.s_tir.meta_schedule._ffi_api.TuneContextInitialize(context), context.pre_tuning(2, 2,
-        context.generate_design_space(), tvm.s_tir.meta_schedule.database.MemoryDatabase(),
-        tvm.s_tir.meta_schedule.cost_model.RandomModel(seed=1)),
-        [records.commit_tuning_record(tvm.s_tir.meta_schedule.database.TuningRecord(found.sch.trace,
-        records.commit_workload(of), [1.0], tvm.target.Target({"kind": "llvm",
-        "num-cores": 4}))) for found in list(context.generate_measure_candidates() or ())[-1:]]) for g,
-        f in mod.functions.items() if isinstance(f,
-        tvm.tirx.PrimFunc) and 'gpu' not in tvm.target.Target.current().keys and all(isinstance(n,
-        tvm.tirx.IntImm) for p in f.params for n in getattr(getattr(p, 'ty', p), 'shape',
-        (p,))) and not any(mark in f.script() for mark in ('T.parallel(', 'T.vectorized(', 'T.unroll(',
-        'T.thread_binding(', 'annotations=', 'T.sblock_attr(', 'tirx.is_scheduled'))], records.__enter__(),
-        out := relax.transform.MetaScheduleApplyDatabase()(mod), records.__exit__(None, None, None), out)[-1],
-        opt_level=0)(before)
+    records = tvm.s_tir.meta_schedule.database.MemoryDatabase()
+    for g, f in before.functions.items():
+        if (
+            isinstance(f, tvm.tirx.PrimFunc)
+            and 'gpu' not in tvm.target.Target.current().keys
+            and all(isinstance(n, tvm.tirx.IntImm) for p in f.params for n in getattr(getattr(p, 'ty', p), 'shape', (p,)))
+            and not any(mark in f.script() for mark in ('T.parallel(', 'T.vectorized(', 'T.unroll(', 'T.thread_binding(',
+                'annotations=', 'T.sblock_attr(', 'tirx.is_scheduled'))
+        ):
+            of = tvm.get_global_func('tvm.s_tir.meta_schedule.normalize_mod')(f)
+            context = tvm.s_tir.meta_schedule._ffi_api.TuneContext(of, tvm.target.Target({"kind": "llvm", "num-cores": 4}),
+                tvm.s_tir.meta_schedule.space_generator.PostOrderApply(sch_rules="llvm", postprocs="llvm", mutator_probs={}),
+                tvm.s_tir.meta_schedule.search_strategy.ReplayTrace(max_fail_count=5), 'main', 1, 1, lambda *line: None)
+            tvm.s_tir.meta_schedule._ffi_api.TuneContextInitialize(context)
+            context.pre_tuning(2, 2, context.generate_design_space(), tvm.s_tir.meta_schedule.database.MemoryDatabase(),
+                tvm.s_tir.meta_schedule.cost_model.RandomModel(seed=1))
+            for found in list(context.generate_measure_candidates() or ())[-1:]:
+                records.commit_tuning_record(tvm.s_tir.meta_schedule.database.TuningRecord(found.sch.trace,
+                    records.commit_workload(of), [1.0], tvm.target.Target({"kind": "llvm", "num-cores": 4})))
+    records.__enter__()
+    out = relax.transform.MetaScheduleApplyDatabase()(before)
+    records.__exit__(None, None, None)
+    after = out
 def attrs(node):
     return {key: str(node.attrs[key]) for key in node.attrs.keys()} if node.attrs else {}
 

@@ -22,7 +22,8 @@ class Module:
 
 def show():
     transform = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('main'),
-        sch.fuse(sch.get_loops(sch.get_sblock("b"))[0], sch.get_loops(sch.get_sblock("b"))[1]), sch.mod)[-1], opt_level=0)
+        sch.fuse(sch.get_loops(sch.get_sblock("b"))[0], sch.get_loops(sch.get_sblock("b"))[1]), sch.mod)[-1],
+        opt_level=0)
     status[0] = 1  # From here on, an exception is the bug.
     transform(Module)
 

@@ -21,21 +21,27 @@ class Module:
 def show():
     mod = relax.transform.LegalizeOps()(Module)
     with TARGET:
-        mod = tvm.transform.module_pass(lambda mod, ctx: (out := mod.clone(), [(of := tvm.IRModule({'main': f}),
-            context := tvm.s_tir.meta_schedule._ffi_api.TuneContext(of, tvm.target.Target({"kind": "llvm", "num-cores": 4}),
-            tvm.s_tir.meta_schedule.space_generator.PostOrderApply(sch_rules="llvm", postprocs="llvm", mutator_probs={}),
-            tvm.s_tir.meta_schedule.search_strategy.ReplayTrace(max_fail_count=5), 'main', 1, 2, lambda *line: None),
-            tvm.s_tir.meta_schedule._ffi_api.TuneContextInitialize(context), context.pre_tuning(2, 2,
-            context.generate_design_space(), tvm.s_tir.meta_schedule.database.MemoryDatabase(),
-            tvm.s_tir.meta_schedule.cost_model.RandomModel(seed=2)), sch := tvm.s_tir.Schedule(of),
-            [(tvm.s_tir.schedule.Trace.apply_json_to_schedule(found.sch.trace.as_json(), sch), out.update_func(g,
-            sch.mod['main'].with_attr('tirx.is_scheduled',
-            True))) for found in list(context.generate_measure_candidates() or ())[-1:]]) for g,
-            f in mod.functions.items() if isinstance(f,
-            tvm.tirx.PrimFunc) and 'gpu' not in tvm.target.Target.current().keys and all(isinstance(n,
-            tvm.tirx.IntImm) for p in f.params for n in getattr(getattr(p, 'ty', p), 'shape',
-            (p,))) and not any(mark in f.script() for mark in ('T.parallel(', 'T.vectorized(', 'T.unroll(',
-            'T.thread_binding(', 'annotations=', 'T.sblock_attr(', 'tirx.is_scheduled'))], out)[-1], opt_level=0)(mod)
+        out = mod.clone()
+        for g, f in mod.functions.items():
+            if (
+                isinstance(f, tvm.tirx.PrimFunc)
+                and 'gpu' not in tvm.target.Target.current().keys
+                and all(isinstance(n, tvm.tirx.IntImm) for p in f.params for n in getattr(getattr(p, 'ty', p), 'shape', (p,)))
+                and not any(mark in f.script() for mark in ('T.parallel(', 'T.vectorized(', 'T.unroll(', 'T.thread_binding(',
+                    'annotations=', 'T.sblock_attr(', 'tirx.is_scheduled'))
+            ):
+                of = tvm.IRModule({'main': f})
+                context = tvm.s_tir.meta_schedule._ffi_api.TuneContext(of, tvm.target.Target({"kind": "llvm", "num-cores": 4}),
+                    tvm.s_tir.meta_schedule.space_generator.PostOrderApply(sch_rules="llvm", postprocs="llvm", mutator_probs={}),
+                    tvm.s_tir.meta_schedule.search_strategy.ReplayTrace(max_fail_count=5), 'main', 1, 2, lambda *line: None)
+                tvm.s_tir.meta_schedule._ffi_api.TuneContextInitialize(context)
+                context.pre_tuning(2, 2, context.generate_design_space(), tvm.s_tir.meta_schedule.database.MemoryDatabase(),
+                    tvm.s_tir.meta_schedule.cost_model.RandomModel(seed=2))
+                sch = tvm.s_tir.Schedule(of)
+                for found in list(context.generate_measure_candidates() or ())[-1:]:
+                    tvm.s_tir.schedule.Trace.apply_json_to_schedule(found.sch.trace.as_json(), sch)
+                    out.update_func(g, sch.mod['main'].with_attr('tirx.is_scheduled', True))
+        mod = out
     status[0] = 1  # From here on, an exception is the bug.
     tvm.compile(mod, TARGET)
 

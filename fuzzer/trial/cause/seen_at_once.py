@@ -5,8 +5,9 @@ from __future__ import annotations
 from corpus.throw_site import called_operator
 from generators.operators.table import OPERATORS
 from generators.tvm_api import IRModule
-from oracles.ir.contents import ELEMENTWISE, inferred_kind, operator_kind
+from oracles.ir.contents import inferred_kind, operator_kind
 from oracles.ir.operators import operator_calls
+from oracles.ir.rewrite import ELEMENTWISE
 from oracles.reference.numbers import Numbers
 from oracles.trace import Step
 

@@ -1,0 +1,63 @@
+"""Passes that are one expression of several steps, written as statements."""
+
+from __future__ import annotations
+
+import pytest
+
+from corpus.statements import WIDTH, folded, statements_of
+
+
+def pass_of(*steps: str) -> str:
+    return f"tvm.transform.module_pass(lambda mod, ctx: ({', '.join(steps)})[-1], opt_level=0)"
+
+
+def test_each_kind_of_step_is_what_a_person_would_write() -> None:
+    steps = (
+        "out := mod.clone()",
+        '[(of := one(f, "a b"), out.update(g, of)) for g, f in mod.functions.items() if f.attrs]',
+        "(first(out), second(out))",
+        "out",
+    )
+    assert statements_of(pass_of(*steps), "Module") == (
+        [
+            "out = Module.clone()",
+            "for g, f in Module.functions.items():",
+            "    if f.attrs:",
+            '        of = one(f, "a b")',
+            "        out.update(g, of)",
+            "first(out)",
+            "second(out)",
+        ],
+        "out",
+    )
+
+
+def test_the_statements_do_what_the_expression_does() -> None:
+    steps = (
+        "seen := list(mod)",
+        "[seen.append((a, b)) for a in mod if a > 1 for b in mod if a > b and not b == 'a long condition, with commas, "
+        "and or more of them, so that it does not fit in one line of any width that people use for code at all']",
+        "seen.append(mod[0])",
+        "seen[1:]",
+    )
+    source = pass_of(*steps)
+    lines, result = statements_of(source, "given")
+    names = {"given": [1, 2, 3]}
+    exec("\n".join([*lines, f"got = {result}"]), names)
+    body = source.removeprefix("tvm.transform.module_pass(").removesuffix(", opt_level=0)")
+    assert names["got"] == eval(body)([1, 2, 3], None) == [2, 3, (2, 1), (3, 1), (3, 2), 1]
+
+
+@pytest.mark.parametrize(
+    "source", ["relax.transform.FuseOps()", "p", "tvm.transform.module_pass(lambda mod, ctx: mod)"]
+)
+def test_any_other_expression_has_no_steps(source: str) -> None:
+    assert statements_of(source, "Module") == ([], "")
+
+
+def test_a_long_line_is_broken_where_that_changes_nothing() -> None:
+    call = f"x = f({', '.join(f'argument_{i}' for i in range(20))})"
+    assert max(map(len, folded(call).split("\n"))) <= WIDTH
+    assert folded(f"and {call[4:]}").count("\n")
+    text = f"x = '{', '.join(f'word{i}' for i in range(30))}'"
+    assert folded(text) == text
