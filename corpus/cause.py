@@ -37,7 +37,8 @@ The rules:
   mutator with which the failure first appears (`fuzzer.trial.cause.rules`), since no traceback names it. A pass of the
   build that dies of a schedule that was found is the cause itself: other passes make such schedules too.
 - A schedule: the last primitive. Reduction has dropped the steps that are not needed, and the others prepare the last.
-  A wrong rewrite may look like a right one of the same primitive, so special properties of its blocks count too.
+  Where it changes the module in place it is any, since all primitives replace statements by one function. A wrong
+  rewrite may look like a right one of the same primitive, so special properties of its blocks count too.
 """
 
 from __future__ import annotations
@@ -349,8 +350,8 @@ def _wrong(failed: Failed, blamed: str, known: FailureFacts) -> Cause:
             return Cause(blamed, f"loses the attribute {key}")
         case InKernel(kind=kind):
             return Cause(blamed, f"{kind}: {known.rewrite}", certain=known.rewrite is not None)
-    if failed.symptom == INPUT_CHANGED:
-        return Cause(blamed, "changes the module that it is given")
+    if failed.symptom == INPUT_CHANGED:  # All primitives of a schedule replace statements by the same code.
+        return Cause(re.sub(r"\[.*", "", blamed), "changes the module that it is given")
     if known.broken:
         return Cause(known.broken_by or blamed, known.broken)
     match failed.evidence:

@@ -62,16 +62,23 @@ def kinds_changed(old: PrimFunc, new: PrimFunc) -> tuple[set[str], set[str]]:
 _FROM_EXPRESSION = "a loop that begins at an expression"
 _FROM_NUMBER = "a loop that begins at a number"
 _STEPPED = "a loop with a step"
-_RARER = ((_FROM_EXPRESSION, {_FROM_NUMBER, _STEPPED}), (_FROM_NUMBER, {_STEPPED}))
-"""What is special of loops, and what does not count beside it: what rewrites one loop rewrites those around it."""
+_OF_LOOPS = (_FROM_EXPRESSION, _FROM_NUMBER, _STEPPED)
+"""What is special of loops, the most telling first. It counts where nothing else has changed, since loops are moved
+with what is in them; what rewrites one loop rewrites those around it."""
+DIVIDES_BY_NEGATIVE = "a division by a negative constant"
+"""What TVM's arithmetic makes of an index: where it is new, neither the rest of the index nor its blocks count."""
 
 
 def _telling(removed: set[str], added: set[str]) -> tuple[set[str], set[str]]:
     """The kinds without the common ones, where there are others."""
+    if DIVIDES_BY_NEGATIVE in added - removed:
+        return set(), {DIVIDES_BY_NEGATIVE}
     gone, come = removed - _COMMON, added - _COMMON
-    for rare, others in _RARER:
-        if rare in gone | come:
-            gone, come = gone - others, come - others
+    if not (gone | come) - set(_OF_LOOPS):
+        kept = next(({kind} for kind in _OF_LOOPS if kind in gone | come), set())
+        gone, come = gone & kept, come & kept
+    else:
+        gone, come = gone - set(_OF_LOOPS), come - set(_OF_LOOPS)
     return (gone, come) if gone or come else (removed, added)
 
 
@@ -174,7 +181,7 @@ def _node_kinds(node: Node) -> list[str]:
     if isinstance(node, tirx.Cast):
         return [f"Cast to {_class(node)}"]
     if isinstance(node, _BY_CONSTANT) and isinstance(node.b, tirx.IntImm) and int(node.b.value) < 0:
-        return [f"{name} by a negative constant"]
+        return ["Mul by a negative constant" if isinstance(node, tirx.Mul) else DIVIDES_BY_NEGATIVE]
     if isinstance(node, _COMPARE):
         return [f"{name} on {_class(node.a)}"]
     if isinstance(node, _BINARY) and _class(node) == "float":

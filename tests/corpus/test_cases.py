@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+
+import tvm
 from markdown_it import MarkdownIt
 
 from corpus.escapes import Markdown
 from corpus.replayable import CORPUS, replayable
-from corpus.repro import repro_text
+from corpus.repro import repro_text, runs_kernels
 from corpus.store import CorruptCase, StoredCase, read_case
+from fuzzer.trial.cause.stored_cause import cause_of_case
+from oracles.forked import forked
 from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.warm
@@ -27,10 +35,15 @@ def test_the_starting_bugs_are_there(number: str) -> None:
     assert any(slug.startswith(number) for slug in SLUGS)
 
 
-@pytest.mark.parametrize("slug", SLUGS)
-def test_a_case_is_whole(slug: str) -> None:
+def read_whole(slug: str) -> StoredCase:
     case = read_case(CORPUS / slug)
     assert isinstance(case, StoredCase)
+    return case
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_a_case_is_whole(slug: str) -> None:
+    case = read_whole(slug)
     assert case.outcome_on("0.27.0.post1") in ("fails", "passes")
     assert (CORPUS / slug / "repro.py").read_text() == repro_text(case)
     readme = (CORPUS / slug / "README.md").read_text()
@@ -46,17 +59,27 @@ def test_the_report_of_a_case_holds_its_script(slug: str) -> None:
 
 @pytest.mark.parametrize("slug", [s if s in QUICK else pytest.param(s, marks=pytest.mark.deep) for s in SLUGS])
 def test_a_repro_says_what_is_expected(slug: str) -> None:
-    case = read_case(CORPUS / slug)
+    case = read_whole(slug)
     expected = case.outcome_on(importlib.metadata.version("apache-tvm"))
     ended = subprocess.run(
         [sys.executable, str(CORPUS / slug / "repro.py")], capture_output=True, text=True, timeout=HANGS_S, check=False
     )
-    assert ended.returncode == {"fails": 1, "passes": 0}[expected or ""], ended.stdout
+    if runs_kernels(case) and not tvm.cuda().exist:
+        assert (ended.returncode, ended.stdout.strip()) == (2, "this needs a CUDA device and nvcc")
+    else:
+        assert ended.returncode == {"fails": 1, "passes": 0}[expected or ""], ended.stdout
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("slug", [slug for slug in SLUGS if runs_kernels(read_whole(slug))])
+def test_a_case_for_a_device_is_shown_by_the_reference(slug: str, tmp_path: Path) -> None:
+    case = read_whole(slug)
+    assert case.outcome_on("0.27.0.post1") == "fails"
+    assert str(forked(lambda: cause_of_case(CORPUS / slug, tmp_path), HANGS_S)) == case.cause
 
 
 def test_a_corrupt_case_does_not_stop_the_others(tmp_path: pytest.TempPathFactory) -> None:
     import shutil
-    from pathlib import Path
 
     corpus = Path(str(tmp_path)) / "corpus"
     for name in QUICK:

@@ -92,7 +92,9 @@ def test_nothing_is_nothing() -> None:
 def test_a_divisors_sign_counts_and_its_value_does_not() -> None:
     of = {number: tir(f"A[i] = A[(n - i) % {number} + 6]") for number in (4, 5, -4, -5)}
     one, other = rewritten(of[4], of[-5]), rewritten(of[5], of[-4])
-    assert one == other == Kinds(("FloorMod",), ("FloorMod by a negative constant",))
+    assert one == other == Kinds((), ("a division by a negative constant",))
+    assert rewritten(tir("A[i] = A[n - i]"), of[-4]) == one
+    assert rewritten(of[-4], of[4]) != one
     assert rewritten(of[4], of[5]) == Kinds((), ("BufferStore with another constant",))
 
 
@@ -140,6 +142,19 @@ class Module:
     found = [rewritten(start, end) for start in starts]
     assert found[0] == found[1]
     assert found[0].removed == ("a loop that begins at an expression",)
+
+
+def test_loops_do_not_count_beside_other_changes() -> None:
+    kept = "B[i] = A[i] < T.float32(1.0)"
+    moved = [tir(kept), tir("for j in range(1, 3):", "    A[j] = T.exp(A[j])", kept)]
+    assert rewritten(*moved) == rewritten(tir(kept), tir("A[i] = T.exp(A[i])", kept)) == Kinds((), ("BufferStore",))
+
+
+def test_copies_of_a_statement_are_matched_with_it_and_not_with_another() -> None:
+    one, other = "A[{}] = T.exp(A[i])", "A[{}] = T.max(A[i], T.float32(1))"
+    before = tir(one.format(0), other.format(1))
+    after = tir(one.format(2), one.format(3), other.format(4), other.format(5))
+    assert rewritten(before, after) == Kinds((), ("BufferStore",))
 
 
 def test_what_is_stored_is_told_with_the_class_of_its_elements() -> None:
