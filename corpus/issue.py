@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from corpus.escapes import Markdown
+from corpus.escapes import Markdown, one_line
 from corpus.finding import Finding
 from corpus.readme import ERRORS, LONGEST_OUTPUTS, NOTHING, actual, expected, shortened
 from corpus.repro import fill_of, plain_text, runs_kernels, script_of
@@ -130,7 +130,9 @@ def _actual(finding: Finding, stored: StoredCase) -> Markdown:
     complaint = finding.aftermath.complaint if script_of(stored).verified else ""
     if complaint:
         verifier = Markdown.code(finding.aftermath.verified_by)
-        return of("{} says:\n\n{}\n", verifier, Markdown.fenced(_few_lines(complaint), "text"))
+        # The verifier stops at the first of its complaints, which may be about something else.
+        first = NOTHING if one_line(verdict.message) in one_line(complaint) else of("{}\n", told)
+        return of("{}{} says:\n\n{}\n", first, verifier, Markdown.fenced(_few_lines(complaint), "text"))
     if is_native(stored, detail):
         return of("{}\n{}\n", told, _block(backtrace_text(detail))) if crashing_function(detail) else told
     if raised_text(detail):

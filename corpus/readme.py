@@ -8,8 +8,9 @@ from corpus.escapes import Markdown, one_line
 from corpus.repro import runs_kernels, script_of, shown_by_script
 from corpus.store import StoredCase
 from corpus.tracebacks import crashing_function, of_runtime, raised_text
-from corpus.wording import is_native, subject_of
+from corpus.wording import is_native, subject_of, undefined
 from oracles.builds.cpu_builds import CPU_BUILDS
+from oracles.evidence import ReferenceTrap
 from oracles.scripts import MissingScript, Script
 from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, HANG, WRONG_RESULT
 
@@ -79,6 +80,8 @@ def expected(stored: StoredCase, promise: str) -> Markdown:
         text = of("{} ends.\n", culprit)
     elif _is_verified(stored):
         text = of("{} gives a well-formed module for a well-formed one.\n", culprit)
+    elif isinstance(stored.evidence, ReferenceTrap):
+        text = of("{} gives a module that computes what the one before it does.\n", culprit)
     elif promise:
         text = of("{}.\n", "".join((promise[0].upper(), promise[1:])))
     else:
@@ -119,6 +122,13 @@ def actual(stored: StoredCase, detail: str) -> Markdown:
     """What happens: the whole text of what TVM raised, the function in which it crashed, or what is wrong."""
     if is_native(stored, detail):
         return _crash(stored, detail)
+    if isinstance(stored.evidence, ReferenceTrap):
+        culprit = Markdown.code(subject_of(stored))
+        undone = Markdown.of("{} {}: {}.\n\n{}", culprit, undefined(stored.evidence.kind), stored.message, _STOPS)
+        script = _script_of(stored)
+        return Markdown.joined(
+            "", (undone, _REFUSED if script is not None and script.exception_is_the_bug else NOTHING)
+        )
     said = raised_text(detail)
     if stored.symptom not in ERRORS or not said:
         message = stored.message or stored.title
@@ -126,6 +136,13 @@ def actual(stored: StoredCase, detail: str) -> Markdown:
         where = _where(stored, detail) if not said else ""
         return Markdown.of("{}\n{}", told, Markdown.of("\n{}\n", Markdown.fenced(where, "text")) if where else NOTHING)
     return Markdown.of("{}\n", Markdown.fenced(shortened(said, LONGEST_TEXT), "text"))
+
+
+_REFUSED = Markdown("TVM may refuse to build or to run the module, each with an error of its own.\n")
+_STOPS = Markdown(
+    "The reference interpreter, in NumPy and without code of TVM, stops there. It runs the module before the pass to\n"
+    "its end.\n"
+)
 
 
 def _where(stored: StoredCase, detail: str) -> str:

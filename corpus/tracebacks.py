@@ -7,6 +7,7 @@ innermost is the last. A native crash prints a line of its own and a backtrace w
 
 from __future__ import annotations
 
+import ast
 import re
 
 from oracles.tvm_frames import CRASHED, FRAME, Frame, crashed, frames
@@ -46,7 +47,7 @@ def raised_text(detail: str) -> str:
     if _BEGIN not in detail and not FRAME.search(detail):
         return ""
     ends = [match.end() for match in _FRAMES_END.finditer(detail)]
-    return detail[ends[-1] :].strip() if ends and not crashed(detail) else ""
+    return _spelled_out(detail[ends[-1] :].strip()) if ends and not crashed(detail) else ""
 
 
 def raising_frame(detail: str) -> Frame | None:
@@ -65,7 +66,15 @@ def traceback_text(detail: str) -> str:
         return ""
     first = next((match for match in found if _PACKAGE.search(match[1])), found[0])
     head = _BEGIN if not crashed(detail) else text[: found[0].start()]
-    return _ELSEWHERE.sub(r"\1", _INSTALLED.sub(r"\1", head + text[first.start() :])).strip("\n")
+    return _spelled_out(_ELSEWHERE.sub(r"\1", _INSTALLED.sub(r"\1", head + text[first.start() :])).strip("\n"))
+
+
+_KEY = re.compile(r"^((?:\w+\.)*KeyError: )('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")$", re.MULTILINE)
+
+
+def _spelled_out(text: str) -> str:
+    """A message of several lines as it is: Python shows that of a KeyError as a literal, which it takes for a key."""
+    return _KEY.sub(lambda match: f"{match[1]}{ast.literal_eval(match[2])}" if "\\n" in match[2] else match[0], text)
 
 
 # --- native crashes -------------------------------------------------------------------------------------

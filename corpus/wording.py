@@ -47,7 +47,23 @@ _TRAPS: dict[TrapKind, str] = {
     "storage-overlap": "gives overlapping storage to values that are alive at once",
     "data-race": "gives a module with a data race",
 }
-"""Undefined behaviour, as a verb whose subject is the pass."""
+"""Undefined behaviour, as a verb whose subject is the pass, that says enough for a title."""
+_OTHER_TRAPS: dict[TrapKind, str] = {
+    "integer-overflow": "gives a module in which a signed integer overflows",
+    "division-by-zero": "gives a module that divides by zero",
+    "type": "gives an ill-typed module",
+    "match-cast": "gives a module whose match_cast fails",
+    "operand": "gives a module that calls an operator with operands which it does not take",
+    "domain": "gives a module that calls an operator outside of its domain",
+    "undefined-variable": "gives a module that uses an undefined variable",
+    "aliasing": "gives a module that hands one piece of memory to two parameters",
+    "assertion": "gives a module whose assertion fails",
+    "divergent-barrier": "gives a module with a barrier that not all threads reach",
+    "host-memory": "gives a module whose kernel touches memory of the host",
+    "float8-range": "gives a module that converts what is out of the range of float8",
+    "fuel": "gives a module that does not end",
+}
+"""The same of what a title says with the message of the reference."""
 _TIERS: dict[str, str] = {
     "A": "An official pipeline shows it",
     "B": "The pass does it in the phase that it is for",
@@ -107,6 +123,11 @@ def subject_of(stored: StoredCase) -> str:
         return f"relax.build ({stored.oracle})" if stored.oracle in CPU_BUILDS else "tvm.compile"
     spaces = [space for space in _SPACES if stored.culprit.startswith(f"{space}.")]
     return stored.culprit.removeprefix(f"{max(spaces, key=len)}.") if spaces else stored.culprit
+
+
+def undefined(kind: TrapKind) -> str:
+    """Undefined behaviour, as a verb whose subject is the pass."""
+    return {**_TRAPS, **_OTHER_TRAPS}[kind]
 
 
 def _what(stored: StoredCase, detail: str) -> tuple[str, str]:

@@ -47,9 +47,18 @@ def raised_from(exception: BaseException) -> Raised:
     """
     frames = traceback.extract_tb(exception.__traceback__)
     text = "".join(traceback.format_exception(type(exception), exception, exception.__traceback__))
-    message = str(exception)
+    message = said_by(exception)
     kind = type(exception).__name__
     return Raised(kind, message, _is_explicit(kind, message, frames), text)
+
+
+def said_by(exception: BaseException) -> str:
+    """The text of an exception. Python quotes that of a KeyError, as a key; TVM raises one with a message of lines."""
+    match exception.args:
+        case [str(text)] if isinstance(exception, KeyError) and "\n" in text:
+            return text
+        case _:
+            return str(exception)
 
 
 def _is_explicit(kind: str, message: str, frames: traceback.StackSummary) -> bool:

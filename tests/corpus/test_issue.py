@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from markdown_it import MarkdownIt
@@ -15,9 +16,10 @@ from corpus.issue import issue_text
 from corpus.registry import SHIPPED, read_registry
 from corpus.repro import plain_text
 from corpus.severity import SEVERITIES
-from corpus.wording import TAGS, severity_line, title_of_failure
+from corpus.wording import TAGS, severity_line, title_of_failure, undefined
 from generators.case import Case, EntryCall, ModuleText, PassCall, Tier
-from oracles.evidence import Evidence, Hung, NotANumber, OutOfMemory, ReferenceTrap
+from oracles.evidence import Evidence, Hung, NotANumber, OutOfMemory, ReferenceTrap, TrapKind
+from oracles.scripts import script_for
 from oracles.verdict import CRASH, DOES_NOT_BUILD, HANG, WRONG_RESULT, Failed
 from tests.corpus.markdown_shape import shape
 from tests.corpus.test_repro import ADD, RESULT, X
@@ -165,6 +167,29 @@ def test_similar_ones_are_named() -> None:
     assert "- mine: `findings/a`" in text
     assert text.endswith("- z\n")
     assert "## Similar" not in issue(finding(RAISED))
+
+
+@pytest.mark.parametrize("kind", get_args(TrapKind))
+def test_what_the_reference_finds_undefined_is_a_sentence_about_the_pass(kind: TrapKind) -> None:
+    text = issue(finding(Failed(f"reference trap: {kind}", "main: x", evidence=ReferenceTrap(kind)), "numeric"))
+    assert f"## Actual\n\n`FuseTIR` {undefined(kind)}: main: x.\n\nThe reference interpreter" in text
+    assert "reference trap" not in text.partition("## Expected")[2]
+    assert ("TVM may refuse to build" in text) == script_for(
+        "numeric", ReferenceTrap(kind), expectations=False, on_device=False
+    ).exception_is_the_bug
+
+
+def test_an_issue_says_what_was_found_where_the_verifier_complains_of_something_else() -> None:
+    found = Failed("undefined", "undefined variable", "undefined variable: a in main")
+    other = Aftermath("relax.analysis.well_formed(after)", "ValueError: main is annotated as pure")
+    text = issue(finding(found, "definedness", aftermath=other))
+    first, says = text.index("undefined variable: a in main"), text.index("`relax.analysis.well_formed(after)` says:")
+    assert text.index("## Actual") < first < says < text.index("ValueError: main is annotated as pure")
+    same = Aftermath("relax.analysis.well_formed(after)", "ValueError: the whole\n  of it")
+    text = issue(
+        finding(Failed("ill-formed", "ValueError: the whole", "ValueError: the whole"), "well_formed", aftermath=same)
+    )
+    assert text.count("ValueError: the whole") == 2  # in the title and in what the verifier says
 
 
 def test_the_environment_is_said() -> None:

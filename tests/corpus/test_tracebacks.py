@@ -15,6 +15,7 @@ from corpus.tracebacks import (
     tag_of,
     traceback_text,
 )
+from oracles.tvm_errors import said_by
 from oracles.tvm_frames import Frame, crashed
 from tests.hostile import HOSTILE, examples, texts
 
@@ -156,3 +157,18 @@ def test_any_text_can_be_read(text: str) -> None:
         raised_text(detail), traceback_text(detail), crashing_function(detail), backtrace_text(detail)
         frame = raising_frame(detail)
         assert frame is None or frame.source
+
+
+def test_a_key_error_with_a_message_of_several_lines_is_spelled_out() -> None:
+    said = "key is not in Map\n\nError in pass: it's mine"
+    detail = f'Traceback (most recent call last):\n  File "/project/src/a.cc", line 7, in tvm::F()\nKeyError: {said!r}'
+    assert raised_text(detail) == f"KeyError: {said}"
+    assert traceback_text(detail).endswith(f"\nKeyError: {said}")
+    key = detail.replace(repr(said), "'x'")
+    assert raised_text(key) == "KeyError: 'x'"
+
+
+def test_the_message_of_a_key_error_is_what_tvm_says_and_a_key_is_quoted() -> None:
+    assert said_by(KeyError("no such key\nError in pass: P")) == "no such key\nError in pass: P"
+    assert said_by(KeyError("x")) == "'x'"
+    assert said_by(ValueError("a\nb")) == "a\nb"
