@@ -75,6 +75,7 @@ class _FindingFields(msgspec.Struct):
     environment: tuple[tuple[str, str], ...]
     official: str
     own_fault: str
+    rate: str
     arrays: dict[str, _Elements]
 
 

@@ -48,7 +48,8 @@ def folder_of(finding: Finding, similar: Sequence[Similar] = ()) -> dict[str, by
     stored = stored_from(finding)
     repro, verdict = repro_text(stored), finding.verdict
     said = (verdict.difference, finding.fault, finding.promise)
-    text = readme_text(stored, repro, finding.tvm, *said, detail=verdict.detail, official=finding.official)
+    more = {"detail": verdict.detail, "official": finding.official, "rate": finding.rate}
+    text = readme_text(stored, repro, finding.tvm, *said, **more)
     return contents_of(stored, repro, text, issue_text(finding, stored, similar))
 
 

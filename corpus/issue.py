@@ -84,6 +84,7 @@ def _to_reproduce(finding: Finding, stored: StoredCase, script: str | None) -> M
         "",
         (
             of("\n## To reproduce\n\n"),
+            of("It depends on chance: the script showed it in {} runs.\n\n", finding.rate) if finding.rate else NOTHING,
             of("{}", _BESIDE) if json else NOTHING,
             of("{}\n\n{}\n\n", _AS_PRINTED, Markdown.fenced(_bare(stored.case.module.script), "python"))
             if json

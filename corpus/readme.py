@@ -37,13 +37,14 @@ def readme_text(
     promise: str = "",
     official: str = "",
     detail: str = "",
+    rate: str = "",
 ) -> str:
     """The report: what, where, since when, and the smallest script. `tvm` is the version that it was seen on.
 
     difference: what the pass did to the functions, as a unified diff. fault: lines on whose fault it is.
     promise: what the oracle's row says that must hold; "" where there is none. detail: TVM's traceback, or what a
     crashed process has printed; "" where there is none. official: the call that shows it by an official pipeline; ""
-    where none is known.
+    where none is known. rate: how many runs of the script show it, "" for each.
     """
     of, code = Markdown.of, Markdown.code
     parts = (
@@ -57,6 +58,7 @@ def readme_text(
         of("\n## Whose fault\n\n{}", Markdown.joined("", (of("- {}\n", line) for line in fault))) if fault else NOTHING,
         _versions(stored),
         of("\n## To reproduce\n\nExit status 1: the bug is there. 0: it is gone. 2: this TVM cannot run it.\n"),
+        of("It depends on chance: the script showed it in {} runs.\n", rate) if rate else NOTHING,
         of("{}\n{}\n", _of_kernels(stored), Markdown.fenced(repro, "python")),
     )
     return Markdown.joined("", parts)

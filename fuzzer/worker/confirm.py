@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -22,15 +22,19 @@ from corpus.finding import Finding
 from corpus.findings import save_finding, with_each_fill
 from corpus.loaded_file import loaded_environment
 from corpus.repro import shown_by_script
+from corpus.tracebacks import crashing_function
 from fuzzer.processes.guard import end, guarded
 from fuzzer.processes.start import module_command, worker_environment
-from oracles.evidence import AcrossProcesses
+from oracles.evidence import AcrossProcesses, Died
 
 KILLED = (128 + signal.SIGKILL, -signal.SIGKILL)
 """Of a guard whose command was killed, and of a guard that was: a script that shows a crash forks, and ends with 1."""
 DEADLINE_S = 90.0
 TRIALS_BY_CHANCE = 4
 """How many times in a row a repro must show a bug that may depend on chance (addresses, hash seeds)."""
+TRIALS_OF_A_DEATH = 3
+"""How often the repro of a process that died is run where no function of TVM is named: memory that was overwritten
+earlier may kill it or not, which is told with the rate."""
 
 
 class _CheckedRow(msgspec.Struct, frozen=True):
@@ -69,18 +73,25 @@ def confirmed(finding: Finding, room: Path) -> Tried:
 
 def _tried(finding: Finding, room: Path) -> tuple[Tried, bool]:
     """What came of it, and whether the script has said that the bug is gone."""
-    by_chance = isinstance(finding.verdict.evidence, AcrossProcesses)
+    evidence = finding.verdict.evidence
+    each_time = isinstance(evidence, AcrossProcesses)
+    by_chance = isinstance(evidence, Died) and not crashing_function(finding.verdict.detail)
     folder = save_finding(room, finding)
-    for _ in range(TRIALS_BY_CHANCE if by_chance else 1):
+    runs = list[bool]()
+    for _ in range(TRIALS_BY_CHANCE if each_time else TRIALS_OF_A_DEATH if by_chance else 1):
         try:
             status, said = _run(_command(finding, folder), loaded_environment(finding.case.load))
         except subprocess.TimeoutExpired:
             return Tried(finding, False, f"no answer within {DEADLINE_S:g} s"), False
         if status in KILLED:
             return Tried(finding, False, signal.SIGKILL.name), False
-        if not (status == FAILS and _is_said(finding, said)):
+        runs.append(status == FAILS and _is_said(finding, said))
+        if not (runs[-1] or by_chance):
             return Tried(finding, False), status == PASSES
-    return Tried(finding, True), False
+    if not any(runs):
+        return Tried(finding, False), status == PASSES
+    rate = "" if all(runs) else f"{sum(runs)} of {len(runs)}"
+    return Tried(replace(finding, rate=rate), True), False
 
 
 def _run(command: list[str], variables: dict[str, str]) -> tuple[int, bytes]:

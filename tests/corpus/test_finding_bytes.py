@@ -89,6 +89,7 @@ def whole_finding() -> Finding:
         environment=(("os", "x"),),
         official="tvm.compile(Module)",
         own_fault="raised",
+        rate="2 of 3",
     )
 
 

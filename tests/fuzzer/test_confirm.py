@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from corpus.finding import Expectation, Finding
-from corpus.findings import keep_finding
+from corpus.findings import keep_finding, stored_from
+from corpus.issue import issue_text
 from corpus.poison_fill import FILLS, Fill
 from corpus.signature import signature_of
 from corpus.store import StoredCase, read_case
@@ -25,6 +26,7 @@ from generators.case import Case, EntryCall, ModuleText, PassCall
 from oracles.evidence import CLOSED_DESCRIPTORS, AcrossProcesses, Died
 from oracles.verdict import ACROSS_PROCESSES, CRASH, Failed
 from tests.corpus.test_repro_memory import reduction
+from tests.corpus.test_tracebacks import OF_A_CRASH
 from tests.fuzzer.test_campaign import alive, wait_for
 from tests.patience import HANGS_S
 from tests.reports.reports_data import finding
@@ -84,6 +86,36 @@ def test_a_repro_that_takes_too_long_says_nothing(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(confirm, "DEADLINE_S", 0.2)
     tried = confirmed(finding(), tmp_path)
     assert (tried.shown, tried.ended) == (False, "no answer within 0.2 s")
+
+
+@pytest.mark.parametrize(
+    ("detail", "shown", "rate"), [("", (1, 0, 1), "2 of 3"), ("", (0, 1, 0), "1 of 3"), ("", (1, 1, 1), ""),
+                                  (OF_A_CRASH, (1, 0, 1), "")]
+)  # fmt: skip
+def test_a_death_without_a_place_is_tried_several_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, detail: str, shown: tuple[int, ...], rate: str
+) -> None:
+    """What kills a process later than it went wrong may not kill it each time."""
+    runs = tmp_path / "runs"
+    runs.write_text("")
+    saves(
+        monkeypatch,
+        f"runs = open({str(runs)!r}, 'a+')\nnumber = runs.seek(0, 2)\nruns.write('x')\n"
+        f"print('killed by signal 6')\nraise SystemExit({shown}[number])\n",
+    )
+    died = replace(finding(), verdict=Failed(CRASH, "SIGABRT in FuseTIR", detail, "FuseTIR", Died("SIGABRT")))
+    tried = confirmed(died, tmp_path)
+    assert (tried.shown, tried.finding.rate) == (True, rate)
+    assert len(runs.read_text()) == (1 if detail else 3)
+    assert (f"the script showed it in {rate} runs" in issue_text(tried.finding, stored_from(tried.finding))) == bool(
+        rate
+    )
+
+
+def test_a_death_that_is_never_seen_again_is_not_confirmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saves(monkeypatch, "print('the bug is gone')\n")
+    died = replace(finding(), verdict=Failed(CRASH, "SIGABRT in FuseTIR", "", "FuseTIR", Died("SIGABRT")))
+    assert confirmed(died, tmp_path) == Tried(died, shown=False)
 
 
 @pytest.mark.parametrize("script", ["def", "import no_such_module", "raise SystemExit(1)"])
