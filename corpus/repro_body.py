@@ -160,6 +160,7 @@ def _oracle_check(parts: _Parts, given: str) -> _Check:
         from_here="" if parts.manner.plain else _FROM_HERE,
         calls=calls,
         passes=[call.source for call in passes],
+        local_functions=_has_local_functions(parts.stored.case.module.script),
         needs_target=any(map(applying.wants_target, passes)),
         target=parts.target,
         build_target=target,
@@ -202,6 +203,11 @@ def _around(parts: _Parts, check: _Check) -> dict[str, object]:
         "kernels": TARGETS[stored.case.target].threads and (check.names_target or check.builds),
         "on_device": built.on_device,
     }
+
+
+def _has_local_functions(script: str) -> bool:
+    functions = [node for node in ast.walk(ast.parse(script)) if isinstance(node, ast.FunctionDef)]
+    return any(isinstance(inner, ast.FunctionDef) for one in functions for inner in ast.walk(one) if inner is not one)
 
 
 def _loaded_names(case: Case) -> tuple[str, ...]:

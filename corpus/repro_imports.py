@@ -54,10 +54,15 @@ def _used(tree: ast.AST) -> set[str]:
 
 
 def needs_late_annotations(script: str) -> bool:
-    """Whether Python cannot evaluate annotations of functions: they name TypeVars, or have R.Prim(value=...)."""
+    """Whether Python cannot evaluate annotations of functions: they name TypeVars, have R.Prim(value=...), or name a
+    dimension of a buffer before the parameter that is it."""
     functions = [node for node in ast.walk(ast.parse(script)) if isinstance(node, ast.FunctionDef)]
     annotations = [p.annotation for f in functions for p in f.args.args] + [f.returns for f in functions]
     nodes = [node for annotation in annotations if annotation for node in ast.walk(annotation)]
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     keywords = {node.arg for node in nodes if isinstance(node, ast.keyword)}
-    return not (names <= {"R", "T", "I"} and keywords <= {"dtype", "ndim", "vdevice"})
+    buffers = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == "T.Buffer"]
+    quoted = any(
+        isinstance(one, ast.Constant) and isinstance(one.value, str) for b in buffers for one in ast.walk(b.args[0])
+    )
+    return quoted or not (names <= {"R", "T", "I"} and keywords <= {"dtype", "ndim", "vdevice"})

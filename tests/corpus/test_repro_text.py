@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tvm
+import tvm_ffi
 from tvm import relax
 
 from corpus.repro import repro_text
+from corpus.repro_imports import needs_late_annotations
+from generators import tvm_api
+from generators.case import ModuleText
 from oracles.checks.effects import may_print, prints_surely
 from tests.corpus.test_repro import ADD, stored
 from tests.oracles.oracle_bench import module_of
@@ -63,3 +69,56 @@ def test_the_script_of_effects_counts_as_the_oracle_does(after: str, lost: bool)
     known = {"before": modules[0], "after": modules[1], "relax": relax, "tvm": tvm}
     with pytest.raises(AssertionError, match="main prints 2 times, now 1") if lost else nullcontext():
         exec(text[text.index("def prints") :], known)
+
+
+LOCAL = """
+@I.ir_module
+class Module:
+    @R.function(pure=False)
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        @R.function(pure=False)
+        def inner(y: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            _ = R.print(y, format="{}")
+            z: R.Tensor((2,), "float32") = R.add(y, y)
+            return z
+
+        a: R.Tensor((2,), "float32") = R.multiply(x, x)
+        b: R.Tensor((2,), "float32") = R.add(a, a)
+        return b
+"""
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_the_script_of_definedness_is_not_stopped_by_impure_local_functions(broken: bool) -> None:
+    """TVM's verifier stops at the first thing that is wrong."""
+    base = stored("definedness", "ToNonDataflow", None)
+    script = repro_text(replace(base, case=replace(base.case, module=ModuleText(LOCAL))))
+    check = script[script.index("for name, function in after") : script.rindex("print(")]
+    after = _marked_pure(module_of(LOCAL), broken)
+    names = {"relax": relax, "after": after, "tvm_ffi": tvm_ffi}
+    with pytest.raises(AssertionError, match="is not defined") if broken else nullcontext():
+        exec(check, names)
+
+
+def _marked_pure(module: Any, broken: bool) -> Any:
+    """All functions marked as pure, as lowering leaves them; broken: the last value reads one of the inner function."""
+    main = module["main"]
+    inside, first, last = main.body.blocks[0].bindings
+    of_inside = inside.value.body.blocks[0].bindings[-1].var
+    value = relax.op.add(of_inside, of_inside)
+    tvm_api.set_type(value, last.var.ty)
+    block = relax.BindingBlock([inside, first, relax.VarBinding(last.var, value if broken else last.value)])
+    body = relax.SeqExpr([block], last.var)
+    tvm_api.set_type(body, last.var.ty)
+    function = relax.Function(main.params, body, main.ret_ty, False, main.attrs)
+    pure = lambda one: relax.Function(one.params, one.body, one.ret_ty, True, one.attrs)  # noqa: E731
+    function = tvm_ffi.structural_map(function, [(relax.Function, pure)])
+    return tvm.IRModule({relax.GlobalVar("main"): function})
+
+
+def test_annotations_that_name_a_later_parameter_are_evaluated_late() -> None:
+    early = (
+        '@T.prim_func(s_tir=True)\ndef f(A: T.Buffer(("m", 4), "float32"), m: T.int64):\n    A[0, 0] = T.float32(1)\n'
+    )
+    assert needs_late_annotations(early)
+    assert not needs_late_annotations(early.replace('"m"', "8"))

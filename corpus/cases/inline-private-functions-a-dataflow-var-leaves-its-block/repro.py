@@ -5,6 +5,7 @@ import os, sys
 status = [2]
 sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
 from tvm import relax
+import tvm_ffi
 from tvm.script import ir as I, relax as R
 sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
 
@@ -31,13 +32,16 @@ class Module:
 
 mod = relax.transform.LambdaLift()(Module)
 after = relax.transform.InlinePrivateFunctions()(mod)
+import tvm_ffi
+
 status[0] = 1  # From here on, an exception is the bug.
 for name, function in after.functions_items():
     if isinstance(function, relax.Function):
         free = [*relax.analysis.free_vars(function), *relax.analysis.free_symbolic_vars(function)]
         free += [g for g in relax.analysis.all_global_vars(function) if g not in after.functions]
         assert not free, f"undefined: {free}"
-        after[name] = function.with_attr("relax.force_pure", function.is_pure)  # Purity is not the question.
+        pure = lambda one: one.with_attr("relax.force_pure", one.is_pure)  # Purity is not the question.
+        after[name] = tvm_ffi.structural_map(function, [(relax.Function, pure)])
 try:
     relax.analysis.well_formed(after)
 except ValueError as error:
