@@ -76,7 +76,8 @@ class Finding:
 
     `tvm` is the version that it was seen on; `reduced` is None until a reduction has been run.
     `fault`: whose fault wrong numbers are, in lines for a reader (`fuzzer.trial.whose_fault`).
-    `fill`: what uninitialised memory holds in its script. `promise`: what the oracle's row says that must hold.
+    `fill`, `unoptimised`: what uninitialised memory holds in its script, and whether LLVM does not optimise there.
+    `promise`: what the oracle's row says that must hold.
     `cause`: as `str(corpus.cause.Cause)`, "" where it is not known. `environment`: names and versions of what it was
     seen on, for an issue. `official`: the call that shows it by an official pipeline, as Python text over `Module`; ""
     where none is known. `own_fault`: what raised in passfuzz while more was asked of the finding, which makes its cause
@@ -95,6 +96,7 @@ class Finding:
     expectations: tuple[Expectation, ...] = ()
     fault: tuple[str, ...] = ()
     fill: Fill = Fill()
+    unoptimised: bool = False
     promise: str = ""
     cause: str = ""
     aftermath: Aftermath = Aftermath()

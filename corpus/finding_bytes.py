@@ -69,6 +69,7 @@ class _FindingFields(msgspec.Struct):
     expectations: list[_Expected]
     fault: tuple[str, ...]
     fill: Fill
+    unoptimised: bool
     promise: str
     cause: str
     aftermath: Aftermath

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from corpus.finding import Finding
 from corpus.issue import Similar, issue_text
 from corpus.readme import readme_text
-from corpus.repro import fills_for, repro_text
+from corpus.repro import can_be_unoptimised, fills_for, repro_text
 from corpus.store import StoredCase, contents_of, write_contents
 from corpus.wording import title_of_failure
 
@@ -32,15 +32,18 @@ def stored_from(finding: Finding) -> StoredCase:
         signature=finding.signature.slug,
         expectations=finding.expectations,
         fill=finding.fill,
+        unoptimised=finding.unoptimised,
         evidence=finding.verdict.evidence,
         cause=finding.cause or None,
     )
     return replace(stored, title=str(title_of_failure(stored, finding.verdict.detail)))
 
 
-def with_each_fill(finding: Finding) -> tuple[Finding, ...]:
-    """The finding with each of the fills that its script is to be tried with, in that order; at least one."""
-    return tuple(replace(finding, fill=fill) for fill in fills_for(stored_from(finding)))
+def with_each_setting(finding: Finding) -> tuple[Finding, ...]:
+    """The finding with each of the settings that its script is to be tried with, in that order; at least one."""
+    stored = stored_from(finding)
+    filled = tuple(replace(finding, fill=fill) for fill in fills_for(stored))
+    return (*filled, replace(finding, unoptimised=True)) if can_be_unoptimised(stored) else filled
 
 
 def folder_of(finding: Finding, similar: Sequence[Similar] = ()) -> dict[str, bytes]:

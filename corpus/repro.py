@@ -18,7 +18,7 @@ from corpus.poison_fill import FILLS, Fill
 from corpus.repro_body import Manner, body_of, module_text, stands_in_the_pipeline
 from corpus.repro_imports import imports_for, needs_late_annotations
 from corpus.store import StoredCase
-from generators.targets import TARGETS
+from generators.targets import DEFAULT, TARGETS
 from oracles.builds.needs import row_of
 from oracles.evidence import NotANumber, ReferenceTrap
 from oracles.scripts import Script, script_for
@@ -118,6 +118,12 @@ def fills_for(stored: StoredCase) -> tuple[Fill, ...]:
         return FILLS[:1]
     fixed = script.exception_is_the_bug or stands_in_the_pipeline(stored) or TARGETS[stored.case.target].threads
     return tuple(fill for fill in FILLS if not (fill.scratch and fixed))
+
+
+def can_be_unoptimised(stored: StoredCase) -> bool:
+    """Whether LLVM may hide from a script what was seen: campaigns build most cases without its optimisation."""
+    script = script_of(stored)
+    return TARGETS[stored.case.target].kind == DEFAULT and (script.runs or stored.oracle == BUILD)
 
 
 def script_of(stored: StoredCase) -> Script:

@@ -120,10 +120,13 @@ def body_of(stored: StoredCase, script: Script, manner: Manner, target: str, mak
     return ScriptBody(frame.render(names, named_target=maker) if uses else text, uses)
 
 
+_UNOPTIMISED = 'tvm.target.Target({"kind": "llvm", "opt-level": 0})'
+
+
 def _built(stored: StoredCase, script: Script, calls: Calls, target: str) -> _Built:
     # A script runs kernels where its entry calls go through a virtual machine, which the text of the calls shows.
     on_device = TARGETS[stored.case.target].threads and script.runs and calls.use_machine
-    build_target = "HERE" if on_device else target
+    build_target = "HERE" if on_device else _UNOPTIMISED if stored.unoptimised else target
     pipeline = ""
     if stands_in_the_pipeline(stored) and Phase.GROUPED in _phases_given(stored):
         pipeline = f", relax_pipeline=relax.get_default_pipeline({build_target})"

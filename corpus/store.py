@@ -59,6 +59,7 @@ class StoredCase:
 
     oracle, symptom: what fails, where it fails. expected: (TVM version prefix, outcome), longest prefix wins.
     signature: the slug of the finding, where it came from one. fill: what uninitialised memory holds in its script.
+    unoptimised: its script builds without LLVM's optimisation, which hides the bug.
     evidence: what kind of wrong it is. cause: as `str(corpus.cause.Cause)`, None where it is not known.
     """
 
@@ -75,6 +76,7 @@ class StoredCase:
     fill: Fill = Fill()
     evidence: Evidence | None = None
     cause: str | None = None
+    unoptimised: bool = False
 
     def outcome_on(self, version: str) -> ScriptOutcome | None:
         """What is expected on a TVM version, None when nothing is known of it."""
@@ -172,6 +174,7 @@ def to_json(stored: StoredCase, arrays: dict[str, Array]) -> JsonObject:
         },
         "expectations": [_expectation_json(expectation, arrays) for expectation in stored.expectations],
         **({"fill": asdict(stored.fill)} if stored.fill != Fill() else {}),
+        **({"unoptimised": True} if stored.unoptimised else {}),
     }
 
 
@@ -254,6 +257,7 @@ class _CaseFile(msgspec.Struct):
     origin: _OriginFile | None = None
     expectations: list[_ExpectationFile] = []
     fill: _FillFile = msgspec.field(default_factory=_FillFile)
+    unoptimised: bool = False
 
     def what_is_wrong(self) -> Evidence | None:
         return evidence_before_schema_3(self.schema, self.oracle, self.symptom, self.message)
@@ -337,6 +341,7 @@ def _stored(folder: Path, file: _CaseFile) -> StoredCase:
         signature=_signature(file.signature),
         expectations=tuple(_read_expectation(entry, len(case.calls), arrays) for entry in file.expectations),
         fill=file.fill.fill(),
+        unoptimised=file.unoptimised,
         evidence=file.what_is_wrong(),
         cause=file.cause,
     )

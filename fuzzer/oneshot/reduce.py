@@ -10,7 +10,7 @@ from pathlib import Path
 import tvm
 
 from corpus.finding import Finding, stats_row
-from corpus.findings import folder_of, stored_from, with_each_fill
+from corpus.findings import folder_of, stored_from, with_each_setting
 from corpus.reduce import Candidate, Smallest, as_case
 from corpus.reduce.candidate import count_bindings, count_statements
 from corpus.registry import SHIPPED, read_registry
@@ -104,7 +104,7 @@ class _Reduce:
         if finding is None:
             shows = self._rate()
             finding = self._as_finding(self._start, failure)
-        stored = [(one, stored_from(one)) for one in with_each_fill(finding)]
+        stored = [(one, stored_from(one)) for one in with_each_setting(finding)]
         registry, smallest = read_registry(SHIPPED), self._searched
         near = similar(finding, registry, (), {})
         entry = registry.match(finding.cause, f"{finding.verdict.message}\n{finding.verdict.detail}")

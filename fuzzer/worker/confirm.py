@@ -1,7 +1,8 @@
 """Confirms findings: a finding counts when its own repro.py shows it in a fresh process. No TVM here.
 
-A script that reads uninitialised memory, and says that the bug is gone, is tried with other bytes there
-(`corpus.poison_fill`); what is kept is the script that was run last.
+A script that says that the bug is gone is tried with other settings: with other bytes in uninitialised memory that it
+reads (`corpus.poison_fill`), and without LLVM's optimisation where it builds, as most cases were. What is kept is the
+script that was run last.
 Where a target runs in threads, no script of TVM's alone can show numbers without a device: there `passfuzz check` must
 find the case wrong. What a device has shown, the script shows there.
 """
@@ -19,7 +20,7 @@ import msgspec
 
 from corpus.answers import FAILS, PASSES
 from corpus.finding import Finding
-from corpus.findings import save_finding, with_each_fill
+from corpus.findings import save_finding, with_each_setting
 from corpus.loaded_file import loaded_environment
 from corpus.repro import shown_by_script
 from corpus.tracebacks import crashing_function
@@ -61,11 +62,11 @@ class Tried:
 
 
 def confirmed(finding: Finding, room: Path) -> Tried:
-    """Whether the finding shows, with any of the fills that its script is to be tried with. Writes under `room`."""
+    """Whether the finding shows, with any of the settings that its script is to be tried with. Writes under `room`."""
     tried = Tried(finding, False)
-    for filled in with_each_fill(finding):
+    for setting in with_each_setting(finding):
         with tempfile.TemporaryDirectory(prefix="trial-", dir=room, ignore_cleanup_errors=True) as folder:
-            tried, gone = _tried(filled, Path(folder))
+            tried, gone = _tried(setting, Path(folder))
         if not gone:
             break
     return tried

@@ -83,6 +83,7 @@ def whole_finding() -> Finding:
         expectations=(Expectation(0, (special, large[3]), (0.5, np.full((5, 40), 1e-3))),),
         fault=("whose", "fault"),
         fill=Fill(0xCE, scratch=True),
+        unoptimised=True,
         promise="promise",
         cause="cause",
         aftermath=Aftermath("call", "complaint", "change", ("o",)),

@@ -17,6 +17,7 @@ from corpus.finding import Expectation, Finding
 from corpus.findings import keep_finding, stored_from
 from corpus.issue import issue_text
 from corpus.poison_fill import FILLS, Fill
+from corpus.repro import repro_text
 from corpus.signature import signature_of
 from corpus.store import StoredCase, read_case
 from fuzzer.processes.guard import NOT_STARTED, end, guarded
@@ -207,7 +208,7 @@ def test_fills_are_tried_while_the_script_says_that_the_bug_is_gone(
     seen: list[Fill] = []
 
     def save(room: Path, one: Finding) -> Path:
-        seen.append(one.fill)
+        seen.extend(() if one.unoptimised else (one.fill,))
         folder = room / one.folder
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "repro.py").write_text(
@@ -218,6 +219,23 @@ def test_fills_are_tried_while_the_script_says_that_the_bug_is_gone(
     monkeypatch.setattr(confirm, "save_finding", save)
     assert confirmed(_finding_of(reduction(tmp_path, "min")), tmp_path).shown == shown
     assert tuple(seen) == tried
+
+
+@pytest.mark.parametrize("oracle", ["build", "survives"])
+def test_what_llvm_may_hide_is_tried_without_its_optimisation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oracle: str
+) -> None:
+    def save(room: Path, one: Finding) -> Path:
+        text = repro_text(stored_from(one))
+        status = 1 if '"opt-level": 0' in text else 0
+        folder = room / one.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "repro.py").write_text(f"print('why')\nraise SystemExit({status})\n")
+        return folder
+
+    monkeypatch.setattr(confirm, "save_finding", save)
+    tried = confirmed(replace(finding(), oracle=oracle), tmp_path)
+    assert (tried.shown, tried.finding.unoptimised) == (oracle == "build", oracle == "build")
 
 
 @pytest.mark.parametrize(("target", "found_by"), [("cuda", "numeric"), ("cuda-cpu", "build")])
