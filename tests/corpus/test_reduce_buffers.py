@@ -94,6 +94,7 @@ def test_a_primitive_loses_its_last_arguments_one_by_one() -> None:
     assert list(without_last("sch.split(l)")) == list(without_last("b := sch.work_on('main')")) == []
     assert list(without_last("other.split(l, 2)")) == []
     assert list(without_last("sch.annotate(b, 'k', (1 + 2))")) == [], "the bracket would stay"
+    assert list(without_last("sch.sample_categorical([0, 4], [0.5, 0.5], decision=1)")) == [], "it would be drawn"
     assert list(without_last("sch.bind(sch.fuse(a, b), 'x')")) == [
         "sch.bind(sch.fuse(a, b))",
         "sch.bind(sch.fuse(a), 'x')",

@@ -32,6 +32,8 @@ def without_last(step: str) -> Iterator[str]:
             continue
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
         of_schedule = isinstance(node.func.value, ast.Name) and node.func.value.id == "sch"
+        if any(keyword.arg == "decision" for keyword in node.keywords[-1:]):  # Without it TVM draws at random.
+            continue
         if of_schedule and len(given) > 1 and step.isascii():
             begin, end = given[-2].end_col_offset, given[-1].end_col_offset
             assert begin is not None and end is not None
