@@ -392,6 +392,8 @@ def _of_numbers(kind: str, blamed: str, known: FailureFacts) -> Cause:
     if blamed == CODEGEN:
         return Cause(blamed, f"{kind}: {', '.join(known.stored) or 'a store'}", certain=bool(known.stored))
     what, on = known.rewrite, known.traits
+    if kind == "division-by-zero" and what is not None and what.added:  # A division was moved there from where it was.
+        what = replace(what, removed=())
     if what is not None and what.everywhere:
         on = (*on, *(known.operators or known.stored), *known.floats)
     return Cause(blamed, f"{kind}: {what or Rewrite()}{_on(on)}", certain=what is not None)

@@ -281,6 +281,10 @@ def test_a_cast_that_names_no_place_is_a_guess() -> None:
     of_any = thrown(detail, "AttachGlobalSymbol", facts=FailureFacts(operators=("sort",)))
     assert of_any == thrown(detail, "AttachGlobalSymbol", facts=FailureFacts(operators=("stack",)))
     assert on_one == f"{UNCERTAIN}ConvertLayout: fails on stack"
+    died = Failed(CRASH, "SIGFPE in ConvertLayout", "", evidence=Died("SIGFPE"))
+    facts = FailureFacts(operators=("stack",), each=True, holds=("stack",))
+    assert str(cause_of("survives", died, "ConvertLayout", facts)) == on_one
+    assert str(cause_of("survives", died, "ConvertLayout", replace(facts, operators=("a", "stack")))) != on_one
 
 
 def test_python_that_raises_itself_is_named() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from corpus.cause import UNCERTAIN, FailureFacts, Rewrite, cause_of
 from oracles.evidence import AnotherForm, AttributeGone, ChangedSignature, NotANumber, ReferenceTrap
-from oracles.verdict import WRONG_RESULT, Failed
+from oracles.verdict import INPUT_CHANGED, WRONG_RESULT, Failed
 
 FIRST = FailureFacts(rewrite=Rewrite(("FloorMod",), ("FloorMod by a negative constant",)))
 OTHER = FailureFacts(rewrite=Rewrite(("BufferStore",)))
@@ -55,6 +55,22 @@ def test_a_trap_that_follows_values_is_a_wrong_value_and_a_race_is_not() -> None
     }
     race = Failed("x", "x", evidence=ReferenceTrap("data-race"))
     assert cause_of("numeric", race, "A", OTHER) != cause_of("numeric", value, "A", OTHER)
+
+
+def test_a_division_by_zero_is_where_the_division_was_put_and_not_where_it_was() -> None:
+    zero = Failed("x", "x", evidence=ReferenceTrap("division-by-zero"))
+    moved = [
+        FailureFacts(rewrite=Rewrite(kinds, ("Bind",))) for kinds in (("FloorMod", "NE on int"), ("BitwiseOr", "Div"))
+    ]
+    assert len({cause_of("numeric", zero, "CSE", facts) for facts in moved}) == 1
+    assert cause_of("numeric", zero, "CSE", OTHER) != cause_of("numeric", zero, "CSE", moved[0])
+
+
+def test_a_module_that_a_schedule_changes_in_place_has_one_cause_for_all_primitives() -> None:
+    changed = Failed(INPUT_CHANGED, "the pass changed the module it was given")
+    causes = {cause_of("input_unchanged", changed, f"s_tir.Schedule[{steps}]") for steps in ("split", "annotate+fuse")}
+    assert len(causes) == 1
+    assert cause_of("input_unchanged", changed, "FuseTIR") not in causes
 
 
 def test_wrong_code_is_what_the_wrong_elements_are_made_of() -> None:
