@@ -49,9 +49,9 @@ def judge_indices(plan: Plan, indices: Sequence[int], without: Sequence[str] = (
     tally, failures, cpu_s, crashed, done = Tally(), list[Failure](), 0.0, 0, 0
     while done < len(indices):
         batch = indices[done : done + BATCH]
-        child = in_child(partial(_judge, plan, repertoire, batch))
+        child = in_child(partial(_judge, plan, repertoire, batch), bytes)
         cpu_s += child.cpu_s
-        said = tuple(Lines[Judged](Judged).take("".join(f"{line}\n" for line in child.lines).encode()))
+        said = tuple(Lines[Judged](Judged).take(b"".join(child.messages)))
         for answer in said:
             tally.add(answer.counts)
             failures += answer.failures
@@ -61,9 +61,9 @@ def judge_indices(plan: Plan, indices: Sequence[int], without: Sequence[str] = (
     return JudgedBatch(tally, cpu_s, crashed, tuple(failures))
 
 
-def _judge(plan: Plan, repertoire: Repertoire, batch: Sequence[int], say: Say) -> None:
+def _judge(plan: Plan, repertoire: Repertoire, batch: Sequence[int], say: Say[bytes]) -> None:
     """A line for each case that was judged."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         recorder = Recorder.create(Path(folder) / "flight")
         for index in batch:
-            say(line_of(judge_case(plan, repertoire, index, recorder)).decode().rstrip())
+            say(line_of(judge_case(plan, repertoire, index, recorder)))

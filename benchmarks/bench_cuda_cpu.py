@@ -15,7 +15,6 @@ threads no barrier orders, finds a data race without it. A row per barrier says 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import statistics
@@ -63,7 +62,7 @@ BARRIERS_EACH = 4
 """So many needed barriers are deleted of one program, each in another function."""
 
 
-_listeners: list[Say] = []
+_listeners: list[Say[str]] = []
 """Called by a child with the stage that it comes to."""
 
 
@@ -224,19 +223,18 @@ def _without(module: Any, variable: Any, function: Any, number: int) -> Any:
 def apart(action: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
     """What an action gives in a process of its own, which TVM may end: then the stage that it ended in."""
 
-    def answer(say: Say) -> None:
+    def answer(say: Say[str | dict[str, Any]]) -> None:
         _listeners.append(say)
         try:
             said = action(*arguments)
         except Left as why:
             said = {"left_out": str(why)}
-        say(json.dumps(said))
+        say(said)
 
-    child = in_child(answer, DEADLINE_S)
-    if child.ended:
-        told: dict[str, Any] = json.loads(child.lines[-1])
-        return told
-    stage = child.lines[-1] if child.lines else "drawing"
+    child = in_child(answer, str | dict[str, Any], DEADLINE_S)
+    stage = child.messages[-1] if child.messages else "drawing"
+    if isinstance(stage, dict):
+        return stage
     ours = stage in ("building", "running")
     return {"said": "crashed", "detail": stage} if ours else {"left_out": f"TVM: crashed in {stage}"}
 

@@ -13,11 +13,10 @@ module, how many of them are seen and which are not. The last lines say what is 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -39,20 +38,23 @@ from oracles.verdict import Failed, Inconclusive, Passed
 from oracles.walk import walk
 from oracles.workbench import Workbench
 
+Word: TypeAlias = tuple[str, str, str]
+"""A pass, the verdict on it, and the message of a failed one."""
 
-def judged(module: Any, calls: Sequence[EntryCall], passes: Sequence[PassCall]) -> tuple[list[list[str]], float]:
-    """The numeric oracle's word on each pass, up to one that raises or crashes: pass, verdict, message."""
 
-    def work(say: Say) -> None:
+def judged(module: Any, calls: Sequence[EntryCall], passes: Sequence[PassCall]) -> tuple[list[Word], float]:
+    """The numeric oracle's word on each pass, up to one that raises or crashes."""
+
+    def work(say: Say[Word]) -> None:
         bench = Workbench(SeededSource(0), MeaningState(Numbers(module, calls)), {})
         for step in walk(Position.at(module), passes, PASSES, bench):
             if step.after is not None and step.changed:
                 verdict = numeric.judge(step, bench)
                 message = verdict.message if isinstance(verdict, Failed) else ""
-                say(json.dumps([step.call.name, type(verdict).__name__, message]))
+                say((step.call.name, type(verdict).__name__, message))
 
-    said = in_child(work)
-    return [json.loads(line) for line in said.lines], said.cpu_s
+    said = in_child(work, Word)
+    return said.messages, said.cpu_s
 
 
 def alone(module: Any, calls: Sequence[EntryCall]) -> list[PassCall]:
@@ -83,7 +85,7 @@ def main() -> None:
         module = models[name]()
         calls = drawn_calls(module, 0, options.rounds)
         pipelines = [[default_call(each) for each in PIPELINES[target]] for target in options.targets.split(",")]
-        said, spent = list[list[str]](), 0.0
+        said, spent = list[Word](), 0.0
         singles = [] if options.families else [[call] for call in alone(module, calls)]
         for passes in [*singles, *pipelines]:
             told, cpu_s = judged(module, calls, passes)

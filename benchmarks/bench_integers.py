@@ -10,7 +10,6 @@ or crashed one is printed with its index, for `--index` to print it whole: TVM's
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 import time
@@ -134,14 +133,12 @@ def judged(row: PassRow, seed: int, index: int, *, show: bool = False) -> tuple[
 def in_a_child(row: PassRow, seed: int, indices: Sequence[int]) -> list[tuple[int, str, str]]:
     """(index, verdict, what there is to say) of each; "ended" is what ends the child, and the rest is not judged."""
 
-    def each(say: Say) -> None:
+    def each(say: Say[tuple[int, str, str]]) -> None:
         for index in indices:
-            say(json.dumps([index, *judged(row, seed, index)]))
+            say((index, *judged(row, seed, index)))
 
-    done = [json.loads(line) for line in in_child(each, DEADLINE_S).lines]
-    if len(done) < len(indices):
-        done.append([indices[len(done)], "ended", "the process"])
-    return [(index, kind, said) for index, kind, said in done]
+    done = in_child(each, tuple[int, str, str], DEADLINE_S).messages
+    return done if len(done) == len(indices) else [*done, (indices[len(done)], "ended", "the process")]
 
 
 def rewrites(row: PassRow, cases: int, seed: int) -> None:

@@ -13,7 +13,6 @@ with that of one build, code generation and JIT included, at the default optimis
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import time
@@ -26,7 +25,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import tvm
 from tvm import relax
 
-from benchmarks.children import in_child
+from benchmarks.children import Said, in_child
 from fuzzer.worker.child import before_forking
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call
 from generators.relax.knobs import Knobs
@@ -78,9 +77,8 @@ def _build_seconds(module: Any) -> float:
 
 def apart(seed: int, index: int, operators: int, target: str) -> dict[str, Any]:
     """`followed` in a process of its own, which TVM may end."""
-    said = in_child(lambda say: say(json.dumps(followed(seed, index, operators, target))))
-    answer: dict[str, Any] = json.loads(said.lines[0]) if said.lines else {"left_out": "crashed or failed to build"}
-    return answer
+    said: Said[dict[str, Any]] = in_child(lambda say: say(followed(seed, index, operators, target)), dict[str, Any])
+    return said.messages[0] if said.messages else {"left_out": "crashed or failed to build"}
 
 
 def main() -> None:

@@ -10,14 +10,14 @@ function ill-formed. Both are to be looked at: TVM's fault or ours.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 from tvm import s_tir
 
@@ -42,14 +42,6 @@ class Tally:
     numbers: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
     seconds: float = 0.0
-
-    def to_json(self) -> dict[str, Any]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}
-
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> Tally:
-        counted: dict[str, Any] = {name: Counter(v) if isinstance(v, dict) else v for name, v in data.items()}
-        return Tally(**counted)
 
     def add(self, other: Tally) -> None:
         """Both together."""
@@ -112,7 +104,7 @@ def judged(scheduled: Scheduled, tally: Tally, index: int) -> None:
             return
 
 
-def one_schedule(seed: int, index: int, steps: int, note: Say) -> Tally:
+def one_schedule(seed: int, index: int, steps: int, note: Say[str]) -> Tally:
     """One program scheduled and judged. `note` gets the text of each step before it is taken."""
     tally = Tally()
     source = SeededSource(seed, index)
@@ -132,12 +124,29 @@ def one_schedule(seed: int, index: int, steps: int, note: Say) -> Tally:
     return tally
 
 
+class _Step(msgspec.Struct, frozen=True, tag=True):
+    """A primitive is about to be applied."""
+
+    primitive: str
+
+
+class _Scheduled(msgspec.Struct, frozen=True, tag=True):
+    tally: Tally
+
+
+_Said: TypeAlias = _Step | _Scheduled
+
+
 def in_a_child(seed: int, index: int, steps: int) -> Tally:
     """`one_schedule` in a forked process; what ends the process is counted with the primitive that did."""
-    said = in_child(lambda say: say(json.dumps(one_schedule(seed, index, steps, say).to_json())), DEADLINE_S)
-    if said.ended:
-        return Tally.from_json(json.loads(said.lines[-1]))
-    return Tally(broken=Counter({f"{(said.lines or ['drawing'])[-1]}: ended the process": 1}))
+
+    def work(say: Say[_Said]) -> None:
+        say(_Scheduled(one_schedule(seed, index, steps, lambda primitive: say(_Step(primitive)))))
+
+    last = [_Step("drawing"), *in_child(work, _Said, DEADLINE_S).messages][-1]
+    if isinstance(last, _Scheduled):
+        return last.tally
+    return Tally(broken=Counter({f"{last.primitive}: ended the process": 1}))
 
 
 def schedules(cases: int, seed: int, steps: int) -> None:

@@ -108,11 +108,11 @@ def drawn(kind: str, seed: int) -> Iterator[SavedCase]:
         module = str(tvm.ir.save_json(case.module))
         saved = SavedCase(kind, seed, index, module, case.calls, setup, passes, case.tiers)
 
-        def judged(say: Say, saved: SavedCase = saved) -> None:
+        def judged(say: Say[bool], saved: SavedCase = saved) -> None:
             judge(saved.experiment(), options, SeededSource(saved.seed, saved.index))
-            say("judged")
+            say(True)
 
-        if in_child(judged).lines:
+        if in_child(judged, bool).messages:
             yield saved
 
 

@@ -83,15 +83,15 @@ def lowered_prim_funcs(seed: int, indices: Sequence[int]) -> int:
     plan = Plan(seed=seed, kinds=("tir_pipeline",))
     repertoire = repertoire_of(plan)
 
-    def count(index: int, say: Say) -> None:
+    def count(index: int, say: Say[int]) -> None:
         experiment = draw_experiment(plan, repertoire, index).experiment
         bench = Workbench(SeededSource(0), MeaningState(Numbers(experiment.module, ())))
         position: Position | None = Position.at(experiment.module)
         for step in walk(Position.at(experiment.module), experiment.setup, repertoire.rows, bench):
             position = step.end
-        say(str(0 if position is None else len(prim_funcs(position.module))))
+        say(0 if position is None else len(prim_funcs(position.module)))
 
-    return sum(int(line) for index in indices for line in in_child(partial(count, index)).lines)
+    return sum(number for index in indices for number in in_child(partial(count, index), int).messages)
 
 
 def prim_funcs_row(seed: int, cases: int, build_share: float) -> str:
@@ -129,13 +129,13 @@ def _compile_time(module: Any) -> float | None:
     In a child of its own, which the build may crash.
     """
 
-    def build(say: Say) -> None:
+    def build(say: Say[float]) -> None:
         start = time.process_time()
         relax.VirtualMachine(relax.build(module, target=tvm.target.Target(TARGET)), tvm.cpu())
-        say(str((time.process_time() - start) * 1e3))
+        say((time.process_time() - start) * 1e3)
 
-    said = in_child(build)
-    return float(said.lines[0]) if said.lines else None
+    said = in_child(build, float)
+    return said.messages[0] if said.messages else None
 
 
 def main() -> None:

@@ -12,6 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import TypeAlias
+
+import msgspec
+from typing_extensions import assert_never
 
 from benchmarks.children import Say, in_child
 from fuzzer.protocol import Plan
@@ -39,6 +43,25 @@ class Fired:
     raised: Counter[str] = field(default_factory=Counter)
 
 
+class _Begun(msgspec.Struct, frozen=True, tag=True):
+    index: int
+
+
+class _Drawn(msgspec.Struct, frozen=True, tag=True):
+    """The case that was begun last could be drawn."""
+
+
+class _Applied(msgspec.Struct, frozen=True, tag=True):
+    """A pass was applied in it."""
+
+    name: str
+    changed: bool
+    raised: bool
+
+
+_Said: TypeAlias = _Begun | _Drawn | _Applied
+
+
 def fired(plan: Plan, repertoire: Repertoire, indices: Iterable[int], batch: int = BATCH) -> Iterator[Fired]:
     """The cases of these indices, in order. batch: cases that share a child."""
     left = iter(indices)
@@ -52,34 +75,33 @@ def fired(plan: Plan, repertoire: Repertoire, indices: Iterable[int], batch: int
 def _of_batch(plan: Plan, repertoire: Repertoire, batch: Sequence[int]) -> list[Fired]:
     """The first cases of the batch, up to the one that ends the child, if one does."""
 
-    def work(say: Say) -> None:
+    def work(say: Say[_Said]) -> None:
         for index in batch:
-            say(f"case {index}")
+            say(_Begun(index))
             _apply(plan.at(index), repertoire, index, say)
 
     cases: list[Fired] = []
-    for line in in_child(work, BATCH_S).lines:
-        kind, _, name = line.partition(" ")
-        if kind == "case":
-            cases.append(Fired(int(name)))
-        elif kind == "drawn":
-            cases[-1].drawn = True
-        else:
-            {"applied": cases[-1].applied, "changed": cases[-1].changed, "raised": cases[-1].raised}[kind][name] += 1
+    for message in in_child(work, _Said, BATCH_S).messages:
+        match message:
+            case _Begun(index):
+                cases.append(Fired(index))
+            case _Drawn():
+                cases[-1].drawn = True
+            case _Applied(name, changed, raised):
+                cases[-1].applied[name] += 1
+                cases[-1].changed[name] += changed
+                cases[-1].raised[name] += raised
+            case _:
+                assert_never(message)
     return cases or [Fired(batch[0])]
 
 
-def _apply(plan: Plan, repertoire: Repertoire, index: int, say: Say) -> None:
+def _apply(plan: Plan, repertoire: Repertoire, index: int, say: Say[_Said]) -> None:
     """Says what becomes of each pass of the case."""
     try:
         experiment = draw_experiment(plan, repertoire, index).experiment
     except Unavailable:
         return
-    say("drawn case")
+    say(_Drawn())
     for step in unjudged_steps(experiment, repertoire, plan.target):
-        name = step.call.name
-        say(f"applied {name}")
-        if step.changed:
-            say(f"changed {name}")
-        if step.error is not None:
-            say(f"raised {name}")
+        say(_Applied(step.call.name, step.changed, step.error is not None))
