@@ -1,0 +1,46 @@
+"""[S-TIR] Schedule[reindex_cache_write+annotate_buffer_access] raises IndexError: Index 0 out of bounds 0
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import mmap, os, signal, sys
+status = [2]
+sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+import tvm
+from tvm import relax
+from tvm.script import ir as I, relax as R, tirx as T
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def prim():
+        # with T.sblock("root"):
+        T6 = T.sblock_alloc_buffer((T.int64(1),))
+        with T.sblock("map4"):
+            i7 = T.axis.spatial(T.int64(1), T.int64(0))
+            T.reads()
+            T.writes(T6[i7])
+            T6[i7] = T.float32(1.0)
+
+    @R.function
+    def main() -> R.Tuple:
+        return R.tuple()
+
+def show():
+    mod = relax.transform.LegalizeOps()(Module)
+    mod = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('prim'),
+        sch.reindex_cache_write(sch.get_sblock("map4"), 0, "local", lambda i: (i,)),
+        sch.annotate_buffer_access(sch.get_sblock("T6_local"), 0, "write", lambda i: (i,)), sch.mod)[-1],
+        opt_level=0)(mod)
+    status[0] = 1  # From here on, an exception is the bug.
+    tvm.compile(mod, tvm.target.Target("llvm"))
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
+sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
+leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
+signal.alarm(120)
+show()
+leave(print("the bug is gone", flush=True) or 0)

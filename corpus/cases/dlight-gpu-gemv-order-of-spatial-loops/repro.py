@@ -1,0 +1,59 @@
+"""[Relax] ApplyDefaultSchedule gives a module that reads uninitialized memory
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import mmap, os, signal, sys
+
+if os.environ.get("MALLOC_PERTURB_") != "177":  # Unwritten memory holds 0x4e, a large number as a float.
+    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "MALLOC_PERTURB_": "177"})
+sys.excepthook = hook = lambda *why: (
+    sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(1 if why[0] is AssertionError else 2))
+import shutil
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.script import ir as I, relax as R
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 1, 2, 1), dtype="float32"), y: R.Tensor((2, 2, 2, 1), dtype="float32")) -> R.Tensor((2, 2, 1, 1), dtype="float32"):
+        a: R.Tensor((2, 2, 1, 1), dtype="float32") = R.nn.conv2d(y, x, strides=[1, 1], padding=[0, 0, 0, 0], dilation=[1, 1], groups=2, data_layout="NCHW", kernel_layout="OIHW", out_layout="NCHW", out_dtype=None)
+        return a
+
+def show():
+    os.environ.update(TVM_CUDA_COMPILE_MODE="nvcc", TVM_CUDA_NVCC_NO_FAST_MATH="1")
+    device = tvm.cuda()
+    if not device.exist or shutil.which("nvcc") is None:
+        print("this needs a CUDA device and nvcc", flush=True)
+        leave(2)
+    HERE = tvm.target.Target({"kind": "cuda", "arch": f"sm_{device.compute_version.replace('.', '')}"}, host="llvm")
+
+    def on_device(array):
+        return tvm.runtime.tensor(array, device)
+
+    mod = relax.transform.LegalizeOps()(Module)
+    with tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host="llvm"):
+        mod = tvm.s_tir.dlight.ApplyDefaultSchedule(tvm.s_tir.dlight.gpu.Matmul(), tvm.s_tir.dlight.gpu.GEMV(),
+            tvm.s_tir.dlight.gpu.Reduction(), tvm.s_tir.dlight.gpu.GeneralReduction(), tvm.s_tir.dlight.gpu.Fallback())(mod)
+    vm = relax.VirtualMachine(tvm.compile(mod, HERE), device)
+    got = vm["main"](
+        on_device(np.full((2, 1, 2, 1), 1.0, "float32")),
+        on_device(np.full((2, 2, 2, 1), 1.0, "float32")),
+    ).numpy()
+    want = np.full((2, 2, 1, 1), 2.0, "float32")
+    kinds = [f"{a.dtype}{a.shape}" for a in (got, want)]
+    assert kinds[0] == kinds[1], f"the output is {kinds[0]} instead of {kinds[1]}"
+    wrong = ~np.isclose(got, want, rtol=0, atol=0.0, equal_nan=True)
+    assert not wrong.any(), f"the output is {got[wrong][0]} instead of {want[wrong][0]}"
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
+sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
+leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
+signal.alarm(120)
+show()
+leave(print("the bug is gone", flush=True) or 0)

@@ -1,0 +1,63 @@
+"""[S-TIR] LowerCrossThreadReduction gives a module that reads or writes out of bounds
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import mmap, os, signal, sys
+sys.excepthook = hook = lambda *why: (
+    sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(1 if why[0] is AssertionError else 2))
+import shutil
+import numpy as np
+import tvm
+from tvm import relax
+from tvm import s_tir
+from tvm.script import ir as I, relax as R
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(p6: R.Tensor((6, 5, 2, 8), dtype="float32"), p8: R.Tensor((5, 1), dtype="float32"), p10: R.Tensor((4, 5), dtype="float32"), v11: R.Tensor((3, 5), dtype="float32")) -> R.Tensor((3, 1), dtype="float32"):
+        v12: R.Tensor((3, 1), dtype="float32") = R.matmul(v11, p8, out_dtype=None)
+        return v12
+
+ARRAYS = np.load(os.path.join(os.path.dirname(__file__), "inputs.npz"))
+
+
+def show():
+    os.environ.update(TVM_CUDA_COMPILE_MODE="nvcc", TVM_CUDA_NVCC_NO_FAST_MATH="1")
+    device = tvm.cuda()
+    if not device.exist or shutil.which("nvcc") is None:
+        print("this needs a CUDA device and nvcc", flush=True)
+        leave(2)
+    HERE = tvm.target.Target({"kind": "cuda", "arch": f"sm_{device.compute_version.replace('.', '')}"}, host="llvm")
+
+    def on_device(array):
+        return tvm.runtime.tensor(array, device)
+
+    mod = relax.transform.LegalizeOps()(Module)
+    with tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host="llvm"):
+        mod = tvm.s_tir.dlight.ApplyDefaultSchedule(tvm.s_tir.dlight.gpu.Matmul(), tvm.s_tir.dlight.gpu.GEMV(),
+            tvm.s_tir.dlight.gpu.Reduction(), tvm.s_tir.dlight.gpu.GeneralReduction(), tvm.s_tir.dlight.gpu.Fallback())(mod)
+    mod = s_tir.transform.LowerCrossThreadReduction()(mod)
+    vm = relax.VirtualMachine(tvm.compile(mod, HERE), device)
+    got = vm["main"](
+        on_device(ARRAYS["a0"]),
+        on_device(np.array([[-0.41296449303627014], [-1.7984217405319214], [1.804539680480957], [1.5967129468917847], [1.1892166137695312]], "float32")),
+        on_device(np.array([[3.0, 0.0, 2.0, -2.0, 2.0], [-2.0, 1.0, 2.0, -2.0, 0.0], [-2.0, 1.0, 0.0, -3.0, 0.0], [2.0, 1.0, -3.0, -3.0, 1.0]], "float32")),
+        on_device(np.array([[1.0, 2.0, 3.0, 1.0, 2.0], [3.0, 1.0, 2.0, 3.0, 1.0], [2.0, 3.0, 1.0, 2.0, 3.0]], "float32")),
+    ).numpy()
+    want = np.array([[5.378957271575928], [6.551119804382324], [2.344421148300171]], "float32")
+    kinds = [f"{a.dtype}{a.shape}" for a in (got, want)]
+    assert kinds[0] == kinds[1], f"the output is {kinds[0]} instead of {kinds[1]}"
+    wrong = ~np.isclose(got, want, rtol=0, atol=np.array([[5.620122690785934e-06], [5.476489677747054e-06], [6.22914238945782e-06]], "float64"), equal_nan=True)
+    assert not wrong.any(), f"the output is {got[wrong][0]} instead of {want[wrong][0]}"
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
+sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
+leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
+signal.alarm(120)
+show()
+leave(print("the bug is gone", flush=True) or 0)

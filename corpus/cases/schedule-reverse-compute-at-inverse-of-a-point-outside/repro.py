@@ -1,0 +1,67 @@
+"""[S-TIR] Schedule[cache_read+reverse_compute_at] gives wrong numbers
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import mmap, os, signal, sys
+sys.excepthook = hook = lambda *why: (
+    sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(1 if why[0] is AssertionError else 2))
+import shutil
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.script import ir as I, relax as R, tirx as T
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def prim(A2: T.Buffer((1, 9), "float32"), R7: T.Buffer((1, 1), "float32")):
+        # with T.sblock("root"):
+        for i10 in range(2):
+            with T.sblock("win3"):
+                v4 = T.axis.spatial(1, 0)
+                v5 = T.axis.spatial(1, 0)
+                k6 = T.axis.reduce(2, i10)
+                T.reads(A2[v4, v5 * 2 + k6])
+                T.writes(R7[v4, v5])
+                with T.init():
+                    R7[v4, v5] = T.float32(1.0)
+                R7[v4, v5] = A2[v4, v5 * 2 + k6]
+
+    @R.function
+    def main(x: R.Tensor((1, 9), dtype="float32")) -> R.Tensor((1, 1), dtype="float32"):
+        cls = Module
+        a = R.call_tir(cls.prim, (x,), out_ty=R.Tensor((1, 1), dtype="float32"))
+        return a
+
+def show():
+    os.environ.update(TVM_CUDA_COMPILE_MODE="nvcc", TVM_CUDA_NVCC_NO_FAST_MATH="1")
+    device = tvm.cuda()
+    if not device.exist or shutil.which("nvcc") is None:
+        print("this needs a CUDA device and nvcc", flush=True)
+        leave(2)
+    HERE = tvm.target.Target({"kind": "cuda", "arch": f"sm_{device.compute_version.replace('.', '')}"}, host="llvm")
+
+    def on_device(array):
+        return tvm.runtime.tensor(array, device)
+
+    mod = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('prim'),
+        sch.cache_read(sch.get_sblock("win3"), 0, "global"), sch.reverse_compute_at(sch.get_sblock("win3"),
+        sch.get_loops(sch.get_sblock("A2_global"))[0]), sch.mod)[-1], opt_level=0)(Module)
+    vm = relax.VirtualMachine(tvm.compile(mod, HERE), device)
+    got = vm["main"](on_device(np.array([[1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0, 2.0, 3.0]], "float32"))).numpy()
+    want = np.array([[2.0]], "float32")
+    kinds = [f"{a.dtype}{a.shape}" for a in (got, want)]
+    assert kinds[0] == kinds[1], f"the output is {kinds[0]} instead of {kinds[1]}"
+    wrong = ~np.isclose(got, want, rtol=0, atol=0.0, equal_nan=True)
+    assert not wrong.any(), f"the output is {got[wrong][0]} instead of {want[wrong][0]}"
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
+sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
+leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
+signal.alarm(120)
+show()
+leave(print("the bug is gone", flush=True) or 0)
