@@ -333,7 +333,7 @@ _PRINTED = re.compile(r"(?<=:)(?:\n {4,}.*)+")
 def _told(text: str) -> str:
     text = _PRINTED.sub("", text)
     names = iter(operators_printed(text))
-    said = _without_types(normalise(without_operators(text, _MARK)))
+    said = _without_types(normalise(without_operators(text, _MARK), in_order=True))
     return re.sub(_MARK, lambda _: next(names, ""), said)
 
 
@@ -361,7 +361,7 @@ def _wrong(failed: Failed, blamed: str, known: FailureFacts) -> Cause:
         return _of_numbers(difference, blamed, known)
     if known.rewrite is not None:
         return Cause(blamed, f"{failed.symptom}: {known.rewrite}")
-    return Cause(blamed, _without_types(normalise(failed.message)) + _aside(failed.message))
+    return Cause(blamed, _without_types(normalise(failed.message, in_order=True)) + _aside(failed.message))
 
 
 _ASIDE = re.compile(r"\bat <root>[\w.\[\]]*?\.(node\.dom|buffer\.(?:elem_offset|strides|shape))\b")

@@ -123,16 +123,23 @@ _LATER_STEPS: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
-def normalise(message: str) -> str:
+def normalise(message: str, in_order: bool = False) -> str:
     """The message without what differs between two sightings of one bug.
+
+    in_order: the condition of a failed check stands where it was, for a reader; in a signature it comes first.
 
     Stripped: addresses, numbers, variable and function names, dtypes, file paths and lines, stack frames,
     quoted IR and whole functions. Kept: the text of the failed check, words, class and attribute names.
     """
     lines = [line for line in message.splitlines() if not _IR_LINE.match(line) and not _FRAME_LINE.match(line)]
     text = "\n".join(lines) or message
-    check, rest = _split_check(text)
-    return (check + _normalise_words(rest)).strip(" .:")[:LONGEST_MESSAGE]
+    before, check, after = _split_check(text)
+    words = (
+        _normalise_words(before) + check + _normalise_words(after)
+        if in_order
+        else check + _normalise_words(before + after)
+    )
+    return words.strip(" .:")[:LONGEST_MESSAGE]
 
 
 def _normalise_words(text: str) -> str:
@@ -147,13 +154,14 @@ def _normalise_words(text: str) -> str:
     return text
 
 
-def _split_check(text: str) -> tuple[str, str]:
-    """("Check failed: (C++ expression)", the rest): the expression is the identity of the check, so it is kept."""
+def _split_check(text: str) -> tuple[str, str, str]:
+    """What stands before, "Check failed: (C++ expression)", and what after it: the expression is the identity of the
+    check, so it is kept."""
     match = _CHECK.search(text)
     if match is None:
-        return "", text
+        return "", "", text
     end = _closing(text, match.end())
-    return re.sub(r"\s+", " ", text[match.start() : end]), text[: match.start()] + text[end:]
+    return text[: match.start()], re.sub(r"\s+", " ", text[match.start() : end]), text[end:]
 
 
 def _cut_calls(text: str) -> str:

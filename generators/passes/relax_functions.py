@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 from generators.passes.knobs import KNOBS
 from generators.passes.options import CONSUME_PARAMS
@@ -43,7 +44,9 @@ def _bindable(parameter: Parameter) -> bool:
 
 def draw_bind_params(source: Source, facts: ProgramFacts) -> str | None:
     """Binds some small parameters (weights, where `num_input` says which) to the values of the first entry call."""
-    options = [parameter for parameter in facts.parameters[facts.num_input or 0 :] if _bindable(parameter)]
+    names = Counter(parameter.name for parameter in facts.parameters)  # It refuses a name that two parameters have.
+    weights = facts.parameters[facts.num_input or 0 :]
+    options = [parameter for parameter in weights if _bindable(parameter) and names[parameter.name] == 1]
     if not options:
         return None
     chosen = [parameter for parameter in options if source.flip(KNOBS.arguments.bound)] or [source.pick(options)]
@@ -253,6 +256,7 @@ CALLING_ROWS = (
         Place(HIGH),
         promise=Promise(
             calling="bind_params",
+            refuses="Function contains multiple parameters with name",
             # a second application raises, since the parameter is gone
             idempotent=False,
         ),

@@ -259,3 +259,9 @@ class Module:
             a[i] = T.exp(T.float32(1.0))
 """
     assert operators_in(script) == ("add", "nn.softmax", "tir.exp")
+
+
+def test_the_condition_of_a_check_stands_where_it_was_for_a_reader() -> None:
+    said = "RuntimeError: parallel_for with Check failed: (a  ==\n b) is false: of 7"
+    assert normalise(said, in_order=True) == "RuntimeError: parallel_for with Check failed: (a == b) is false: of #"
+    assert normalise(said).startswith("Check failed: (a == b)")

@@ -8,6 +8,7 @@ os.environ.setdefault("TVM_NUM_THREADS", "1")
 
 import ast
 import dataclasses
+import re
 import subprocess
 import sys
 
@@ -52,6 +53,20 @@ def small_module(rows: int | None = None) -> tvm.ir.IRModule:
             out = builder.emit_output(relax.op.reshape(total, [n * 4]))
         builder.emit_func_output(out)
     return builder.finalize()
+
+
+def test_a_name_that_two_parameters_have_is_not_bound() -> None:
+    """BindParams refuses it, and says so."""
+    row, (one, weight) = PASSES["BindParams"], FACTS.parameters
+    twins = dataclasses.replace(
+        FACTS, parameters=(one, weight, dataclasses.replace(weight, dtype="int32", value=np.zeros(3, "int32")))
+    )
+    other = dataclasses.replace(twins, parameters=(*twins.parameters, dataclasses.replace(weight, name="v")))
+    assert row.draw(SeededSource(0), twins) is None
+    drawn = {row.draw(SeededSource(seed), other) for seed in range(20)}
+    assert all(text is not None and "'v'" in text and "'w'" not in text for text in drawn)
+    message = 'Check failed: it->second.size() == 1 (2 vs. 1) : Function contains multiple parameters with name "w".'
+    assert row.promise.refuses is not None and re.search(row.promise.refuses, message)
 
 
 def construct(source: str) -> tvm.transform.Pass:
