@@ -1,0 +1,46 @@
+"""[LLVM] tvm.compile crashes, or makes a module that does
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import mmap, os, signal, sys
+status = [2]
+sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.script import ir as I, relax as R, tirx as T
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def prim(T20: T.Buffer((T.int64(2), T.int64(2)), "int64")):
+        for i21, i22 in T.grid(T.int64(2), T.int64(2)):
+            T20[i21, i22] = T.Select(i22 != T.int64(1), T.int64(1), T.Div(i21, T.max(i22, T.int64(1))))
+
+    @R.function
+    def main() -> R.Tensor((2, 2), dtype="int64"):
+        cls = Module
+        a = R.call_tir(cls.prim, R.tuple(), out_ty=R.Tensor((2, 2), dtype="int64"))
+        return a
+
+def show():
+    mod = Module
+    status[0] = 1  # From here on, an exception is the bug.
+    vm = relax.VirtualMachine(tvm.compile(mod, tvm.target.Target({"kind": "llvm", "opt-level": 0})), tvm.cpu())
+    got = vm["main"]().numpy()
+    want = np.array([[1, 0], [1, 1]], "int64")
+    kinds = [f"{a.dtype}{a.shape}" for a in (got, want)]
+    assert kinds[0] == kinds[1], f"the output is {kinds[0]} instead of {kinds[1]}"
+    wrong = got != want
+    assert not wrong.any(), f"the output is {got[wrong][0]} instead of {want[wrong][0]}"
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
+sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
+leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
+signal.alarm(120)
+show()
+leave(print("the bug is gone", flush=True) or 0)
