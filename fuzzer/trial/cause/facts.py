@@ -149,7 +149,7 @@ class _Look:
             running=running,
             called=called,
             operators=operators_in(module),
-            each=row is not None and bool(row.promise.asks),
+            each=row is not None and (bool(row.promise.asks) or _has_code_for_each(row)),
             holds=contents(module),
             floats=odd_floats(module),
         )
@@ -226,7 +226,7 @@ class _Look:
 
     def _of_step(self, taken: Taken) -> FailureFacts:
         step = taken.step
-        before, after, named = step.before, step.after, _has_code_for_each(step)
+        before, after, named = step.before, step.after, _has_code_for_each(step.row)
         change, wrong = None, self._is_wrong
         if wrong or self.oracle == determinism.ORACLE.name:
             change = _rewrite(before, after, named)
@@ -277,7 +277,7 @@ class _Look:
             if step.after is None:
                 break
             if isinstance(self.failed.evidence, AnotherForm):
-                named = _has_code_for_each(step)
+                named = _has_code_for_each(step.row)
                 if what := retyped(taken.types, types_of(step.after), named):
                     return FailureFacts(retyped=what, retyped_by=LOWERING if named else step.call.name)
             if step.call.name == LEGALIZE:
@@ -389,9 +389,9 @@ class _Look:
         return next((name for name in reversed(names) if name in self.repertoire.rows), "")
 
 
-def _has_code_for_each(step: Step) -> bool:
+def _has_code_for_each(row: PassRow) -> bool:
     """Whether the pass lowers operators, each by code of its own: then it matters which one it is."""
-    return step.call.name == LEGALIZE or bool(step.row.promise.lowers)
+    return row.name == LEGALIZE or bool(row.promise.lowers)
 
 
 def _rewrite(before: IRModule, after: IRModule, named: bool) -> Rewrite:
