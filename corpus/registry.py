@@ -101,6 +101,11 @@ class KnownCause:
             return True
         return self.status == "limitation" and bool(self.quote) and self.quote in message
 
+    def names(self, name: str) -> bool:
+        """Whether it says that this pass is to blame, or its cause has the name in it."""
+        word = re.compile(rf"(?<![\w.]){re.escape(name)}(?![\w.])")
+        return name in self.passes or any(word.search(cause) for cause in (self.cause, *self.also))
+
     def is_fixed_in(self, version: str) -> bool:
         """Whether a TVM of this version has the fix; False where either version cannot be compared."""
         if self.status != "fixed-in":

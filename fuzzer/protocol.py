@@ -150,13 +150,15 @@ Command: TypeAlias = JudgeCases | Reduce | Confirm | TakeDigests | Begin
 class Ready(Struct, frozen=True, tag="ready"):
     """TVM is imported, and the plan can be carried out. The versions that decide what a case is.
 
-    uncounted: why it does not count TVM's basic blocks though its plan has probes; "" where it does.
+    uncounted: why it does not count TVM's basic blocks though its plan has probes; "" where it does. loaded: the passes
+    of the file of --load.
     """
 
     tvm: str
     ffi: str = ""
     passfuzz: str = ""
     uncounted: str = ""
+    loaded: tuple[str, ...] = ()
 
 
 class Refused(Struct, frozen=True, tag="refused"):
@@ -217,6 +219,11 @@ class Confirmed(Struct, frozen=True, tag="confirmed"):
     finding: bytes
     shown: bool
     ended: str = ""
+
+
+def how_it_ended(answer: Reduced | Confirmed) -> str:
+    """Why an answer is of no use."""
+    return f"ended by {answer.ended}" if answer.ended else "answered with what is no finding"
 
 
 class CaseDigests(Struct, frozen=True, tag="case digests"):

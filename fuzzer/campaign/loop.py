@@ -49,6 +49,7 @@ from fuzzer.protocol import (
     Reduced,
     Refused,
     TakeDigests,
+    how_it_ended,
 )
 from fuzzer.results import CampaignResult
 from fuzzer.settings import Settings
@@ -75,9 +76,9 @@ class _Campaign:
         self.tally = Tally()
         shard = settings.shard
         self.deck = Deck(shard.index, shard.count, settings.cases)
-        known = read_known_causes(settings.known, tvm_version(), settings.corpus)
-        self.docket = Docket(settings.time_s is None, known.looks_known)
-        self.rows = FindingRows(known)
+        self.known = read_known_causes(settings.known, tvm_version(), settings.corpus)
+        self.docket = Docket(settings.time_s is None, self.known.looks_known)
+        self.rows = FindingRows(self.known)
         self.later: dict[int, list[tuple[Failure, float]]] = {}
         """Failures of cases that were answered before an earlier case, where failures are taken in order."""
         self.tokens = 0
@@ -85,6 +86,8 @@ class _Campaign:
         """The place in the docket that a command with a token is about."""
         self.fault: str | None = None
         self.uncounted = ""
+        self.loaded: tuple[str, ...] = ()
+        """The passes of --load."""
         self.losses = Losses()
         self.before_s = 0.0
         """The seconds of the campaign that this one goes on with."""
@@ -133,6 +136,7 @@ class _Campaign:
             len(self.docket.unsettled),
             self.rows.notes,
             self.uncounted,
+            self.known.new_tiers((one.failure for one in self.docket.unsettled), self.loaded),
         )
 
     def _go(self, pool: Workforce) -> None:
@@ -232,8 +236,9 @@ class _Campaign:
                 self.fault = message
             case WorkerLost():
                 self._lost_worker(pool, answer, heard.about)
-            case Ready(_, _, _, uncounted):
-                self.uncounted = self.uncounted or uncounted
+            case Ready():
+                self.uncounted = self.uncounted or answer.uncounted
+                self.loaded = answer.loaded
             case Done():
                 self._done(heard.slot, heard.about)
             case _:
@@ -320,7 +325,7 @@ class _Campaign:
 
     def _reduced(self, answer: Reduced) -> None:
         if answer.ended or not is_readable(answer.finding):
-            self._ended_early(answer.token, f"{_how(answer)} while it was reduced", answer.said)
+            self._ended_early(answer.token, f"{how_it_ended(answer)} while it was reduced", answer.said)
             return
         key = self.working.pop(answer.token)
         if answer.finding is None:
@@ -340,7 +345,7 @@ class _Campaign:
 
     def _confirmed(self, answer: Confirmed) -> None:
         if answer.ended or not is_readable(answer.finding):
-            self._ended_early(answer.token, f"{_how(answer)} while it was confirmed")
+            self._ended_early(answer.token, f"{how_it_ended(answer)} while it was confirmed")
             return
         key = self.working.pop(answer.token)
         finding = replace(from_bytes(answer.finding), at_s=self.docket.work_at(key).at_s)
@@ -369,10 +374,6 @@ class _Campaign:
             self.rows.early,
             versions(),
         )
-
-
-def _how(answer: Reduced | Confirmed) -> str:
-    return f"ended by {answer.ended}" if answer.ended else "answered with what is no finding"
 
 
 def run_campaign(

@@ -124,7 +124,7 @@ def prepared(request: Request) -> Subject:
     start = replace(candidate, setup=setup, passes=passes, calls=calls)
     # All names are known now; from here on every failure counts, of any pass.
     plan, repertoire = replace(plan, under_test=(), phase=int(phase)), replace(repertoire, under_test=None)
-    implied = not (request.passes or request.case.passes or _loaded(repertoire))
+    implied = not (request.passes or request.case.passes or repertoire.loaded)
     return Subject(request, plan, repertoire, recorder, start, note, implied)
 
 
@@ -282,7 +282,7 @@ def _passes(
     implied = rest_of_pipeline(phase, request.case.target)
     if builder_of(request.case.target) is None:  # else building does the rest
         implied += rest_of_tir_pipeline(phase)
-    for item in _each(request.passes, repertoire) or _loaded(repertoire) or implied:
+    for item in _each(request.passes, repertoire) or repertoire.loaded or implied:
         if is_call(item):
             drawn.append(call_of(item, trust=True))  # it was read, or is trusted, before this process began
             continue
@@ -299,7 +299,7 @@ def _passes(
 
 def _each(items: tuple[str, ...], repertoire: Repertoire) -> tuple[str, ...]:
     """The items with the passes of the loaded file where these are asked for."""
-    return tuple(name for item in items for name in (_loaded(repertoire) if item == LOADED else (item,)))
+    return tuple(name for item in items for name in (repertoire.loaded if item == LOADED else (item,)))
 
 
 def _check_call(call: PassCall, repertoire: Repertoire) -> None:
@@ -309,8 +309,3 @@ def _check_call(call: PassCall, repertoire: Repertoire) -> None:
             constructed(call.source, {**PASS_NAMES, **repertoire.names})
     except Exception as error:  # noqa: BLE001 - the boundary to TVM: what it says of what the user typed
         raise NotCarriedOut(f"--passes {call}: {type(error).__name__}: {headline(str(error))}") from error
-
-
-def _loaded(repertoire: Repertoire) -> tuple[str, ...]:
-    """The names of the passes that the loaded file brings."""
-    return tuple(name for name in repertoire.rows if name not in PASSES)

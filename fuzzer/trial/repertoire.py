@@ -36,6 +36,11 @@ class Repertoire:
     seeds: tuple[Path, ...] = ()
     kin: Mapping[str, tuple[Choices, ...]] = field(default_factory=dict)
 
+    @property
+    def loaded(self) -> tuple[str, ...]:
+        """The passes of the `--load` file."""
+        return tuple(name for name in self.rows if name not in PASSES)
+
 
 def repertoire_of(plan: Plan) -> Repertoire:
     """The pass table with the loaded file's passes. Raises LoadFault where the file is of no use."""

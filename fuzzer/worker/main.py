@@ -137,7 +137,8 @@ class _Worker:
         self._repertoire = replace(repertoire, kin=kin_of(self.plan, repertoire))
         if self.plan.probes is not None:
             self._uncounted = self._uncounted or probes.why_not(self.plan.probes)
-        self.say(Ready(str(tvm.__version__), ffi_version(), passfuzz_version(), self._uncounted))
+        versions = str(tvm.__version__), ffi_version(), passfuzz_version()
+        self.say(Ready(*versions, self._uncounted, repertoire.loaded))
         return True
 
     def obey(self, command: Command) -> None:

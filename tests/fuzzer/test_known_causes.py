@@ -19,6 +19,7 @@ from fuzzer.known_causes import Known, read_known_causes
 from fuzzer.processes.workforce import Slot
 from fuzzer.protocol import Failure
 from fuzzer.settings import known_file, registry_file
+from generators.case import Tier
 from oracles.verdict import Failed
 from reports.finding_row import NO_CULPRIT, row_of
 from tests.corpus.stored_cases import found, put_case
@@ -255,3 +256,28 @@ def test_what_a_run_must_tell_of_its_registry() -> None:
     rows.told(found("a"))
     (matched,) = rows.notes
     assert matched == f"known.toml: lines 3 and 9 both match {finding().signature.slug}; the first counts"
+
+
+def unreduced(culprit: str, tier: Tier = "B", message: str = "it crashed") -> Failure:
+    return Failure(0, "survives", "crash", message, "", culprit, tier)
+
+
+@pytest.mark.parametrize(
+    ("entries", "signatures", "tiers"),
+    [
+        ((), (), ("B",)),
+        ((KnownCause("MinePlus: it crashed", "A"),), (), ("B",)),
+        ((KnownCause("mine.py:run in Mine: it crashed", "A"),), (), ()),
+        ((KnownCause("a", "A", passes=("Mine",)),), (), ()),
+        ((KnownCause("a", "A", also=("Mine: it crashed",)),), (), ()),
+        ((KnownCause("", "A", "limitation", quote="it crashed as it does"),), (), ()),
+        ((), ("survives-Mine-01234567",), ()),
+        ((), ("survives-MinePlus-01234567",), ("B",)),
+    ],
+)
+def test_what_is_not_reduced_is_new_where_nothing_known_names_the_users_pass(
+    entries: tuple[KnownCause, ...], signatures: tuple[str, ...], tiers: tuple[str, ...]
+) -> None:
+    told = Known(TVM, Registry(entries, Path("known.toml")), frozenset(signatures))
+    seen = [unreduced("Mine", message="it crashed as it does"), unreduced("FuseOps", "A"), unreduced("none", "A")]
+    assert told.new_tiers(seen, ("Mine", "MinePlus")) == tiers
