@@ -27,7 +27,7 @@ from fuzzer.trial.subject.phase import phase_of
 from generators.case import EntryCall, PassCall
 from generators.passes.constructors import options_of
 from generators.passes.row import Phase
-from generators.passes.table import PASSES, rest_of_tir_pipeline
+from generators.passes.table import rest_of_tir_pipeline
 from generators.source import SeededSource
 from generators.tvm_api import PASS_NAMES, IRModule
 from oracles.activities import Interpreting, Working, described
