@@ -168,6 +168,12 @@ class Refused(Struct, frozen=True, tag="refused"):
     usage: bool = True
 
 
+class Warned(Struct, frozen=True, tag="warned"):
+    """A line that the user must see, of what may be wrong with what was asked. Nothing is refused for it."""
+
+    line: str
+
+
 class Tallied(Struct, frozen=True, tag="tallied"):
     """Counters beside those of a case."""
 
@@ -250,5 +256,7 @@ class OwnFault(Struct, frozen=True, tag="own fault"):
     what: str
 
 
-Answer: TypeAlias = Ready | Refused | Judged | Killed | Reduced | Confirmed | CaseDigests | CandidateDigests | Done
+Answer: TypeAlias = (
+    Ready | Refused | Warned | Judged | Killed | Reduced | Confirmed | CaseDigests | CandidateDigests | Done
+)
 """Of a worker."""

@@ -101,6 +101,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("commands", "under_test"),
         ("cli_capture", "cli_coverage", "cli_replay", "cli_run"),
         ("cli",),
+        ("__main__",),
     ),
     "benchmarks": (
         (

@@ -49,6 +49,7 @@ from fuzzer.protocol import (
     Reduced,
     Refused,
     TakeDigests,
+    Warned,
     how_it_ended,
 )
 from fuzzer.results import CampaignResult
@@ -154,10 +155,13 @@ class _Campaign:
 
         Raises UsageError for what workers refuse (the loaded file), EnvironmentFault where none gets ready.
         """
-        began = time.monotonic()
+        began, told = time.monotonic(), set[str]()
         while not (self.interrupts.happened or any(slot.ready for slot in pool.slots)):
             for heard in pool.answers(0.2):
-                if isinstance(answer := heard.answer, Refused):
+                if isinstance(answer := heard.answer, Warned) and answer.line not in told:
+                    told.add(answer.line)  # the other workers say it, too
+                    tell(f"warning: {answer.line}")
+                if isinstance(answer, Refused):
                     raise UsageError(answer.message)
                 if isinstance(answer, WorkerLost) and not (answer.killed or answer.was_ready):
                     raise EnvironmentFault(f"TVM cannot be imported: {answer.how}; `passfuzz doctor` looks closer")
@@ -219,8 +223,7 @@ class _Campaign:
     # --- answers ----------------------------------------------------------------------------------------
 
     def _take(self, pool: Workforce, heard: FromWorker) -> None:
-        answer = heard.answer
-        match answer:
+        match answer := heard.answer:
             case Judged(index):
                 if self.deck.answered(index):
                     self.losses.worked()
@@ -229,8 +232,8 @@ class _Campaign:
                 if self.deck.killed(index):
                     self._give_up_case("child killed from outside, twice")
             case Reduced() | Confirmed() if answer.token in self.working:
-                self._settled(answer)
-            case Reduced() | Confirmed() | CaseDigests() | CandidateDigests():
+                self._reduced(answer) if isinstance(answer, Reduced) else self._confirmed(answer)
+            case Reduced() | Confirmed() | CaseDigests() | CandidateDigests() | Warned():
                 pass  # The campaign has not asked for it: a case of somebody else may say anything.
             case Refused(message):
                 self.fault = message
@@ -319,9 +322,6 @@ class _Campaign:
 
     def _ended_early(self, token: int, why: str, said: str = "") -> None:
         self._seen_again(*self.docket.ended_early(self.working.pop(token), why, said))
-
-    def _settled(self, answer: Reduced | Confirmed) -> None:
-        return self._reduced(answer) if isinstance(answer, Reduced) else self._confirmed(answer)
 
     def _reduced(self, answer: Reduced) -> None:
         if answer.ended or not is_readable(answer.finding):

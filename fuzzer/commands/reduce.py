@@ -33,11 +33,10 @@ from fuzzer.oneshot.messages import (
     Reply,
     Request,
     VariableValue,
-    Warned,
 )
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
 from fuzzer.processes.scratch import scratch_folder
-from fuzzer.protocol import Done, Ready, Refused
+from fuzzer.protocol import Done, Ready, Refused, Warned
 from fuzzer.results import NothingToReduce, ReduceResult
 from fuzzer.settings import case_folder
 from fuzzer.trust import admit, is_trusted_subject
@@ -230,12 +229,10 @@ class _Reducing:
                     self.out.better(reply)
                 if self.display is not None:
                     self.display.on_better(reply.bindings, reply.statements, reply.passes, reply.calls)
-            case Warned(line):
-                tell(f"warning: {line}")
             case Printed(text, candidate):
                 self._show_first(text, candidate)
-            case Reduction() | NothingFails() | Ready() | Refused() | Done():
-                pass  # `ask` gives them back, or raises.
+            case Reduction() | NothingFails() | Ready() | Refused() | Warned() | Done():
+                pass  # `ask` gives them back, tells or raises.
             case OracleRow() | Culprit() | FaultLine() | Note() | VariableValue():
                 pass  # What a check says.
             case _:

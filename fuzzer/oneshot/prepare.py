@@ -19,7 +19,7 @@ from fuzzer.oneshot.messages import Request
 from fuzzer.pass_items import LOADED, call_of, is_call, name_of, options_in
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Say, in_child
-from fuzzer.protocol import Plan
+from fuzzer.protocol import Plan, Warned
 from fuzzer.trial.repertoire import LoadFault, Repertoire, repertoire_of
 from fuzzer.trial.subject.entries import with_entries
 from fuzzer.trial.subject.inputs import ATTEMPTS, Undrawable, drawn_calls, facts_of
@@ -97,8 +97,8 @@ def recorder_of(request: Request) -> Recorder:
     return Recorder.create(Path(request.scratch) / "flight")
 
 
-def prepared(request: Request) -> Subject:
-    """Loads the user's passes and reads the module. Raises NotCarriedOut."""
+def prepared(request: Request, say: Say) -> Subject:
+    """Loads the user's passes and reads the module. say: hears of the loaded file. Raises NotCarriedOut."""
     plan = Plan(
         seed=0,
         targets=(request.case.target,),
@@ -109,7 +109,7 @@ def prepared(request: Request) -> Subject:
         tolerance=request.own.tolerance,
     )
     try:
-        repertoire = repertoire_of(plan)
+        repertoire = repertoire_of(plan, lambda line: say(Warned(line)))
     except LoadFault as fault:
         raise NotCarriedOut(str(fault)) from fault
     recorder = recorder_of(request)

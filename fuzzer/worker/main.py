@@ -42,6 +42,7 @@ from fuzzer.protocol import (
     Reduced,
     Refused,
     TakeDigests,
+    Warned,
 )
 from fuzzer.versions import ffi_version, passfuzz_version
 from oracles.activities import Activity, Working, described
@@ -123,7 +124,7 @@ class _Worker:
         from oracles.builds.cpu_builds import GROUPS
 
         try:
-            repertoire = repertoire_of(self.plan)
+            repertoire = repertoire_of(self.plan, lambda line: self.say(Warned(line)))
         except LoadFault as fault:
             self.say(Refused(str(fault)))
             return False

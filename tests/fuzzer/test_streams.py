@@ -70,14 +70,14 @@ BREAKAGES = {
     "stderr full": Breakage("2>/dev/full"),
     "stderr without reader": Breakage("2>&READER"),
     "stderr read-only": Breakage("2</dev/null"),
-    "stdout closed": Breakage(">&-"),
+    "stdout closed": Breakage(">&-", 3),
     "stdout full": Breakage(">/dev/full", 3),
     "stdout without reader": Breakage(">&READER", 141),
     "stdout read-only": Breakage("1</dev/null", 3),
     "stdout beyond the limit of files": Breakage(">limited", 3),
     "both full": Breakage(">/dev/full 2>&1", 3),
     "both without reader": Breakage(">&READER 2>&1", 141),
-    "all closed": Breakage("<&- >&- 2>&-"),
+    "all closed": Breakage("<&- >&- 2>&-", 3),
 }
 EVERYWHERE = ("nothing", "stdout full", "stderr without reader", "both without reader", "all closed")
 
@@ -139,10 +139,10 @@ def test_the_exit_status_is_true(command: Command, breakage: Breakage, tmp_path:
     [
         (">/dev/full", 3, 1),
         (">&READER", 141, 1),
-        (">&-", 0, 1),
+        (">&-", 3, 1),
         ("2>&-", 0, 1),
         ("2>/dev/full", 0, 1),
-        (">&- 2>&- <&-", 0, 1),
+        (">&- 2>&- <&-", 3, 1),
     ],
 )
 def test_a_check_says_what_it_found(redirection: str, clean: int, failing: int, tmp_path: Path) -> None:
