@@ -121,6 +121,15 @@ def status_of(error: BaseException) -> ExitStatus:
             return ExitStatus.OWN_FAULT
 
 
+def of_system(error: OSError) -> str:
+    """An error of the system for people: the file, and what is wrong with it."""
+    if not error.strerror:
+        return str(error)
+    what = error.strerror[0].lower() + error.strerror[1:]
+    names = " -> ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
+    return f"{names}: {what}" if names else what
+
+
 def line_of(error: BaseException) -> str:
     """One line for people: what went wrong, and where to look when it is our own fault."""
     match error:
@@ -129,9 +138,9 @@ def line_of(error: BaseException) -> str:
         case typer.TyperException():
             text = f"error: {error.format_message()}"
         case KeyboardInterrupt() | typer.Abort():
-            text = "interrupted"
+            text = f"interrupted: {error}" if str(error) else "interrupted"
         case OSError():
-            text = f"error: {error}"
+            text = f"error: {of_system(error)}"
         case MemoryError():
             text = "error: out of memory"
         case _:

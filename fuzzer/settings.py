@@ -232,6 +232,10 @@ def picked(path: Path) -> tuple[Path, str]:
 
 def existing_subject(path: Path) -> Path:
     """A file, a folder or FILE.py:NAME given as an argument. Raises UsageError where it is not there."""
+    if path.name.endswith(".py:") and not path.exists():
+        raise UsageError(
+            f"{str(path)[:-1]}: no name after the colon; FILE.py:NAME takes what it names, FILE.py its module"
+        )
     existing(picked(path)[0])
     return path
 
@@ -252,8 +256,8 @@ def known_file(path: Path | None, option: str = "--known") -> Path | None:
 
 
 def registry_file(path: Path | None, option: str = "--known") -> Path:
-    """The registry that is to be edited: the one that comes with passfuzz for None. Raises UsageError where nothing
-    can be written there."""
+    """The registry that is to be edited: the one that comes with passfuzz for None. Raises UsageError where none
+    can be there, EnvironmentFault where nothing can be written."""
     if path is None:
         return SHIPPED
     if path == NOTHING:
@@ -262,14 +266,15 @@ def registry_file(path: Path | None, option: str = "--known") -> Path:
 
 
 def output_file(path: Path, option: str = "--output") -> Path:
-    """Where a file is to be written. Raises UsageError where that cannot work, before anything has taken its time."""
+    """Where a file is to be written. Raises UsageError for what is no file, EnvironmentFault where nothing can be
+    written, before anything has taken its time."""
     if path.is_dir():
         raise UsageError(f"{option} {path}: is a folder; a file is wanted")
     if path.exists() and not path.is_file():
         raise UsageError(f"{option} {path}: is a device or a pipe; a file is wanted")
     folder = _nearest(path.absolute().parent)
     if (why := _unwritable(folder)) is not None:
-        raise UsageError(f"{option} {path}: nothing can be written into {folder}: {why}")
+        raise EnvironmentFault(f"{option} {path}: nothing can be written into {folder}: {why}")
     return path
 
 

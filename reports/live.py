@@ -54,7 +54,7 @@ class LiveDisplay:
         self._news: list[CauseRow] = []
         self._headline = headline(())
         self._tally = Tally()
-        self._shown_at = 0.0
+        self._shown_at = self._now = 0.0
 
     def on_start(self, settings: LiveSettings) -> None:
         self._limits = settings
@@ -63,7 +63,7 @@ class LiveDisplay:
             self._live.start()
 
     def on_tally(self, tally: Tally, now: float) -> None:
-        self._tally = tally
+        self._tally, self._now = tally, now
         if now - self._shown_at < (LINE_S if self._live is None else REDRAW_S):
             return
         self._shown_at = now
@@ -81,7 +81,7 @@ class LiveDisplay:
         if self._live is None:
             for cause in news:
                 if cause.id not in told:
-                    self._print(_new_line(cause))
+                    self._print(_new_line(cause, self._now))
 
     def on_end(self) -> None:
         if self._live is not None:
@@ -112,11 +112,11 @@ def left_line(limits: LiveSettings, tally: Tally, now: float) -> str:
     return ", ".join(left)
 
 
-def _new_line(cause: CauseRow) -> str:
-    """A new cause in a log."""
+def _new_line(cause: CauseRow, now: float) -> str:
+    """A new cause in a log, whose lines go forward in time: when it is told and not when it was seen."""
     what = "returned" if cause.standing == "returned" else "new"
     where = f"{severity(cause)}: {best(cause).where}"
-    return f"[{first_seen(cause):.0f} s] {what}: {where}: {title(cause)}"
+    return f"[{now:.0f} s] {what}: {where}: {title(cause)}"
 
 
 def _causes_table(causes: list[CauseRow]) -> Table:

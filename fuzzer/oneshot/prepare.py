@@ -175,7 +175,7 @@ def _unreadable(request: Request, lenient: bool, recorder: Recorder) -> str | No
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary to TVM and the file: they raise anything
         text = headline(str(error)) or "no message"
         if "No result exists in IRBuilder" in text:
-            text = "no module in the file"
+            return "no module in it"
         return f"this TVM cannot read it: {type(error).__name__}: {text}"
     module = _module_of(module)
     if module is None:

@@ -75,8 +75,8 @@ def test_text_that_is_no_module(passfuzz: Run, command: str, name: str, text: An
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("empty.py", "", "no module in the file"),
-        ("plain.py", "x = 1\n", "no module in the file"),
+        ("empty.py", "", "error: empty.py: no module in it\n"),
+        ("plain.py", "x = 1\n", "error: plain.py: no module in it\n"),
         ("operator.py", GOOD.replace("R.add(x, x)", "R.bogus(x, x)"), "bogus"),
         ("impure.py", GOOD.replace("R.add(x, x)", IMPURE), "not well-formed"),
         ("unchecked.py", GOOD.replace("R.add(x, x)", IMPURE).replace("module", UNCHECKED), "ill-formed before"),
@@ -263,8 +263,7 @@ def test_a_pass_that_the_loaded_file_does_not_bring(passfuzz: Run, arguments: tu
             "raises on import: ZeroDivisionError: division by zero: ",
         ),
         (("reduce", "good.py", "--interesting", "ends.py:keep"), "importing the file ends its process"),
-        (("reduce", "good.py", "-o", "good.py/x.py"), "nothing can be written"),
-        (("reduce", "good.py", "-o", "/proc/x.py"), "--output /proc/x.py: nothing can be written into /proc"),
+        (("check", "good.py:"), "good.py: no name after the colon"),
         (("run", "--cases", "2", "--oracles", "nope", "--jobs", "1", "--out", "out"), "--oracles nope"),
     ],
 )
@@ -295,18 +294,35 @@ def _file_limit(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("fuzzer.settings.TemporaryFile", refused)
 
 
-FOLDERS = [("run", "--cases", "2", "--out"), ("report", "results", "--merge"), ("harvest", "results", "--output")]
+FOLDERS = [
+    *(("run", "--cases", "2", "--out"), ("report", "results", "--merge"), ("harvest", "results", "--output")),
+    *(("reduce", "good.py", "--output"), ("promote", "results", "--corpus"), ("capture", "--output")),
+]
+FILES = [
+    *(("reduce", "good.py", "--output"), ("triage", "results", "--known"), ("report", "results", "--update")),
+    *(("replay", "--junit"), ("promote", "results", "--known")),
+]
 
 
 @pytest.mark.parametrize("command", FOLDERS)
 @pytest.mark.parametrize("out", ["good.py/out", "/proc/out", "/proc"])
 def test_an_output_folder_that_cannot_be_made(passfuzz: Run, command: tuple[str, ...], out: str) -> None:
     Path("results").mkdir()
-    status, line = passfuzz(*command, out)
+    after = ("--", "true") if command[0] == "capture" else ()
+    status, line = passfuzz(*command, out, *after)
     assert status == 3
     assert f"{command[-1]} {out}: " in line
     assert "cannot be made" in line or out == "/proc"
     assert "nothing can be written into" in line
+
+
+@pytest.mark.parametrize("command", FILES)
+@pytest.mark.parametrize("file", ["good.py/x.py", "/proc/x.py"])
+def test_a_file_that_cannot_be_made(passfuzz: Run, command: tuple[str, ...], file: str) -> None:
+    Path("results").mkdir()
+    status, line = passfuzz(*command, file)
+    assert status == 3
+    assert f"{command[-1]} {file}: nothing can be written into " in line
 
 
 @pytest.mark.parametrize("out", ["out", "."])
