@@ -167,6 +167,18 @@ class Registry:
         """The folder of its cases."""
         return None if self.path is None else self.path.parent / CASES
 
+    @property
+    def lost(self) -> str:
+        """A line on the cases that its entries name and that are not there; "" where all are."""
+        folder = self.cases
+        named = [entry for entry in self.entries if entry.case]
+        lost = [entry for entry in named if folder is not None and not (folder / entry.case).is_dir()]
+        if not lost:
+            return ""
+        where = f"{self.path}, line {lost[0].line}" if lost[0].line else str(self.path)
+        more = f"; {len(lost) - 1} more of {len(named)} are not there either" if len(lost) > 1 else ""
+        return one_line(f"{where}: case: no folder {lost[0].case} in {folder}{more}")
+
 
 def cause_id(cause: str) -> str:
     """Eight digits for a cause, the same on every machine, to be typed where its text is too long."""

@@ -21,7 +21,7 @@ from corpus.replayable import replayable
 from corpus.signature import names_culprit, signature_of
 from corpus.signature_baseline import read_known
 from corpus.store import MOST_TEXT, CorruptCase, StoredCase
-from fuzzer.errors import UsageError
+from fuzzer.errors import UsageError, tell
 from fuzzer.protocol import Failure
 from generators.case import Tier
 from oracles.verdict import Failed
@@ -129,9 +129,15 @@ def read_registry_of(path: Path, option: str = "--known") -> Registry:
         raise UsageError(f"{option} {path}: no such file") from None
 
 
+def warn_of_lost_cases(registry: Registry, option: str = "--known") -> None:
+    """A line on stderr where entries name cases that are not beside the registry. They are known all the same."""
+    if lost := registry.lost:
+        tell(f"warning: {option} {lost}")
+
+
 def read_known_causes(known: Path | None, tvm: str, corpus: Path | None = None, option: str = "--known") -> Known:
     """What a run on a TVM of this version counts as known. known: a file, None for none. corpus: the folder of
-    `--corpus`, whose cases are known too. Raises UsageError.
+    `--corpus`, whose cases are known too. Warns of cases that are not there. Raises UsageError.
     """
     registry, signatures = Registry(), frozenset[str]()
     if known is not None:
@@ -140,6 +146,7 @@ def read_known_causes(known: Path | None, tvm: str, corpus: Path | None = None, 
                 signatures = read_known(known)
             else:
                 registry = read_registry_of(known, option)
+                warn_of_lost_cases(registry, option)
         except CorruptCase as error:
             raise UsageError(f"{option} {error}") from error
         except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from corpus.signature_baseline import write_known
 from fuzzer.campaign.aside import steps_aside
 from fuzzer.campaign.docket import Docket
 from fuzzer.campaign.finding_rows import FindingRows
+from fuzzer.commands.listing import list_causes
 from fuzzer.errors import UsageError
 from fuzzer.known_causes import Known, read_known_causes
 from fuzzer.processes.workforce import Slot
@@ -281,3 +283,24 @@ def test_what_is_not_reduced_is_new_where_nothing_known_names_the_users_pass(
     told = Known(TVM, Registry(entries, Path("known.toml")), frozenset(signatures))
     seen = [unreduced("Mine", message="it crashed as it does"), unreduced("FuseOps", "A"), unreduced("none", "A")]
     assert told.new_tiers(seen, ("Mine", "MinePlus")) == tiers
+
+
+def test_a_case_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "known.toml"
+    entries = [KnownCause(name, name, case=case) for name, case in (("a", ""), ("b", "there"), ("c", "nope"))]
+    add_entries(path, entries)
+    (tmp_path / "cases" / "there").mkdir(parents=True)
+    headers = [number for number, line in enumerate(path.read_text().splitlines(), 1) if line == "[[cause]]"]
+    said = f"passfuzz: warning: --known {path}, line {headers[2]}: case: no folder nope in {tmp_path / 'cases'}"
+    assert len(read_known_causes(path, TVM).registry.entries) == 3
+    assert capsys.readouterr().err == f"{said}\n"
+    list_causes(path, date(2026, 1, 1), stale=False)
+    assert capsys.readouterr().err == f"{said}\n"
+    (tmp_path / "cases" / "there").rmdir()
+    read_known_causes(path, TVM)
+    assert "; 1 more of 2 are not there either\n" in capsys.readouterr().err
+
+
+def test_the_cases_of_the_shipped_registry_are_there(capsys: pytest.CaptureFixture[str]) -> None:
+    read_known_causes(SHIPPED, TVM)
+    assert capsys.readouterr().err == ""
