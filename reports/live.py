@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from corpus.escapes import one_line
+from corpus.number_of import number_of
 from reports.causes import CauseRow, causes_of, headline
 from reports.finding_row import FindingRow
 from reports.severity import best, first_seen, severity
@@ -58,7 +59,7 @@ class LiveDisplay:
 
     def on_start(self, settings: LiveSettings) -> None:
         self._limits = settings
-        self._print(f"seed {settings.seed}, {settings.jobs} workers, results in {settings.out}")
+        self._print(f"seed {settings.seed}, {number_of(settings.jobs, 'worker')}, results in {settings.out}")
         if self._live is not None:
             self._live.start()
 
@@ -90,7 +91,7 @@ class LiveDisplay:
     def _status(self, now: float) -> str:
         parts = [progress_line(self._tally, now), self._headline]
         if self._limits is not None:
-            parts += [left_line(self._limits, self._tally, now), f"{self._limits.jobs} workers"]
+            parts += [left_line(self._limits, self._tally, now), number_of(self._limits.jobs, "worker")]
         return f"[{now:.0f} s] " + ", ".join(part for part in parts if part)
 
     def _screen(self, now: float) -> RenderableType:
@@ -108,7 +109,7 @@ def left_line(limits: LiveSettings, tally: Tally, now: float) -> str:
         time_up = now >= limits.time_s
         left.append(TIME_UP if time_up else f"{limits.time_s - now:.0f} s left")
     if limits.cases is not None:
-        left.append(f"{max(0, limits.cases - tally.cases)} cases left")
+        left.append(f"{number_of(max(0, limits.cases - tally.cases), 'case')} left")
     return ", ".join(left)
 
 

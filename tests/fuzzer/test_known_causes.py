@@ -115,7 +115,7 @@ def test_a_bad_file_is_named_with_its_reason(tmp_path: Path, text: str, reason: 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--passfuzz-known .*x: no such file"):
         read_known_causes(tmp_path / "x", TVM, option="--passfuzz-known")
-    with pytest.raises(UsageError, match=f"--known {tmp_path}: not a regular file"):
+    with pytest.raises(UsageError, match=f"--known {tmp_path}: is a folder; a file is wanted"):
         read_known_causes(tmp_path, TVM)
 
 

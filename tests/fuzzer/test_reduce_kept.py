@@ -178,7 +178,7 @@ def test_a_rejection_is_named_and_kept_where_it_is_asked_for(passfuzz: Any, modu
     for option in (("--rejections",), ("--message", "not for this")):
         status, stdout, stderr = passfuzz("reduce", module, "--load", load, "-o", output, *option, "--time", "10m")
         assert status == 0, stderr
-        assert "1 bindings" not in stdout and "-> 1" in stdout
+        assert " 1 binding " not in stdout and "-> 1" in stdout
         assert "R.nn.relu" in output.read_text()
         assert ends_with(output) == 1
         output.unlink()
