@@ -214,7 +214,7 @@ def test_a_reduced_case_goes_into_a_corpus_of_ones_own(passfuzz: Any, module: Pa
 
 
 def subject_of(tmp_path: Path, *passes: str) -> Subject:
-    return prepared(Request("reduce", Case(ModuleText(STATIC), ()), passes, scratch=str(tmp_path)))
+    return prepared(Request("reduce", Case(ModuleText(STATIC), ()), passes, scratch=str(tmp_path)), lambda _said: None)
 
 
 @pytest.mark.parametrize(
