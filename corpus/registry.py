@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_type_hints
 
 import msgspec
 import tomlkit
@@ -29,6 +29,7 @@ from corpus.regular_files import read_regular
 from corpus.severity import Severity
 from corpus.store import LONGEST_REASON, MOST_TEXT, UNREADABLE, why, write_atomically
 from corpus.toml_text import in_lines, line_of, without_comments_below
+from corpus.wanted import misfit
 from generators.case import Tier
 
 if sys.version_info >= (3, 11):
@@ -101,6 +102,11 @@ class KnownCause:
             return True
         return self.status == "limitation" and bool(self.quote) and self.quote in message
 
+    def names(self, name: str) -> bool:
+        """Whether it says that this pass is to blame, or its cause has the name in it."""
+        word = re.compile(rf"(?<![\w.]){re.escape(name)}(?![\w.])")
+        return name in self.passes or any(word.search(cause) for cause in (self.cause, *self.also))
+
     def is_fixed_in(self, version: str) -> bool:
         """Whether a TVM of this version has the fix; False where either version cannot be compared."""
         if self.status != "fixed-in":
@@ -162,6 +168,18 @@ class Registry:
         """The folder of its cases."""
         return None if self.path is None else self.path.parent / CASES
 
+    @property
+    def lost(self) -> str:
+        """A line on the cases that its entries name and that are not there; "" where all are."""
+        folder = self.cases
+        named = [entry for entry in self.entries if entry.case]
+        lost = [entry for entry in named if folder is not None and not (folder / entry.case).is_dir()]
+        if not lost:
+            return ""
+        where = f"{self.path}, line {lost[0].line}" if lost[0].line else str(self.path)
+        more = f"; {len(lost) - 1} more of {len(named)} are not there either" if len(lost) > 1 else ""
+        return one_line(f"{where}: case: no folder {lost[0].case} in {folder}{more}")
+
 
 def cause_id(cause: str) -> str:
     """Eight digits for a cause, the same on every machine, to be typed where its text is too long."""
@@ -171,8 +189,8 @@ def cause_id(cause: str) -> str:
 # --- reading --------------------------------------------------------------------------------------------
 
 
-_NAMES = frozenset(field.name for field in fields(KnownCause)) - {"line"}
-"""Of the fields of an entry in a file."""
+_FIELDS = {name: hint for name, hint in get_type_hints(KnownCause).items() if name != "line"}
+"""The fields of an entry in a file, with their types."""
 
 
 def _complaint(entry: KnownCause) -> str | None:
@@ -259,22 +277,14 @@ def _entry(path: Path, number: int, line: int, block: str, raw: object) -> Known
         where = "" if line else f"entry {number}: "
         return BadRegistry(path, f"{where}{complaint}", line_of(name, block, line))
 
-    unknown = sorted(raw.keys() - _NAMES) if isinstance(raw, dict) else []
-    if unknown:
-        raise bad(f"Object contains unknown field `{unknown[0]}`", unknown[0])
-    given = {"cause": "", **raw, "line": line} if isinstance(raw, dict) else raw
-    try:
-        entry = msgspec.convert(given, KnownCause)
-    except msgspec.ValidationError as error:
-        at = _AT.search(str(error))
-        raise bad(str(error), at[1] if at else "") from error
+    if not isinstance(raw, dict):
+        raise bad("no entry; entries begin with [[cause]]", "")
+    if (wrong := misfit(raw, _FIELDS, "title")) is not None:
+        raise bad(*wrong)
+    entry = msgspec.convert({"cause": "", **raw, "line": line}, KnownCause)
     if (complaint := _complaint(entry)) is not None:
         raise bad(complaint, complaint.partition(":")[0])
     return entry
-
-
-_AT = re.compile(r"at `\$\.(\w+)")
-"""Where msgspec says that a value is wrong."""
 
 
 # --- writing --------------------------------------------------------------------------------------------

@@ -33,7 +33,8 @@ def read_regular(path: Path, most: int, follow: bool = True) -> bytes:
     try:
         state = os.fstat(descriptor)
         if not stat.S_ISREG(state.st_mode):
-            raise NotRegular(path, "not a regular file")
+            what = "is a folder; a file is wanted" if stat.S_ISDIR(state.st_mode) else "not a regular file"
+            raise NotRegular(path, what)
         if state.st_size > most:
             raise NotRegular(path, f"{state.st_size:,} bytes, more than the {most:,} that passfuzz reads")
         with os.fdopen(descriptor, "rb", closefd=False) as file:

@@ -45,6 +45,11 @@ class Signature:
         return slug if is_slug(slug) else f"_{slug}"
 
 
+def names_culprit(slug: str, culprit: str) -> bool:
+    """Whether the slug of a signature is one of this culprit's."""
+    return f"-{_folder_word(culprit, LONGEST_CULPRIT)}-" in slug
+
+
 def signature_of(oracle: str, failed: Failed, culprit: str | None = None, operators: Iterable[str] = ()) -> Signature:
     """The signature of a failed verdict.
 

@@ -313,5 +313,5 @@ def _invoke(arguments: list[str]) -> int:
     return ExitStatus.CLEAN
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # `python -m fuzzer.cli`, of scripts
     main()

@@ -28,7 +28,9 @@ Target = Annotated[str | None, typer.Option("--target", help="llvm, cuda or cuda
 SubjectPath = Annotated[
     Path,
     typer.Argument(
-        help="A module (TVMScript .py, FILE.py:NAME, TVM JSON, .onnx, .pt2) or a case (folder).", metavar="SUBJECT"
+        help="A module (TVMScript .py, FILE.py:NAME, TVM JSON, .onnx, .pt2) or a case (folder).",
+        metavar="SUBJECT",
+        readable=False,  # said by who reads it, as of any other file
     ),
 ]
 Trust = Annotated[

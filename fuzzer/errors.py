@@ -121,17 +121,46 @@ def status_of(error: BaseException) -> ExitStatus:
             return ExitStatus.OWN_FAULT
 
 
+def of_system(error: OSError) -> str:
+    """An error of the system for people: the file, and what is wrong with it."""
+    if not error.strerror:
+        return str(error)
+    what = error.strerror[0].lower() + error.strerror[1:]
+    names = " -> ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
+    return f"{names}: {what}" if names else what
+
+
+def _of_value(error: typer.BadParameter, option: str) -> str:
+    """What is wrong with the value of an option or argument, as all other errors say it. Typer reads numbers by
+    pydantic, whose text speaks of inputs and parsing."""
+    wrong = getattr(error.__cause__, "errors", None)
+    if not callable(wrong):
+        return f"{option}: {error.message.rstrip('.')}"
+    first = wrong()[0]
+    wanted = next((what for kind, what in _WANTED.items() if first["type"].startswith(kind)), error.message)
+    return f"{option} {first['input']}: {wanted}"
+
+
+_WANTED = {"int": "a whole number is wanted", "float": "a number is wanted"}
+"""By how pydantic's kinds of errors begin."""
+
+
 def line_of(error: BaseException) -> str:
     """One line for people: what went wrong, and where to look when it is our own fault."""
     match error:
         case PassfuzzError():
             text = f"error: {error}"
+        case typer.BadParameter() if error.param is not None and error.message:
+            names = [name for name in error.param.opts if name.startswith("-")] or [
+                error.param.get_error_hint().strip("'")
+            ]
+            text = f"error: {_of_value(error, names[0])}"
         case typer.TyperException():
             text = f"error: {error.format_message()}"
         case KeyboardInterrupt() | typer.Abort():
-            text = "interrupted"
+            text = f"interrupted: {error}" if str(error) else "interrupted"
         case OSError():
-            text = f"error: {error}"
+            text = f"error: {of_system(error)}"
         case MemoryError():
             text = "error: out of memory"
         case _:

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,11 +18,12 @@ from corpus.escapes import one_line
 from corpus.registry import BadRegistry, KnownCause, Registry, cause_id, read_registry
 from corpus.regular_files import read_regular
 from corpus.replayable import replayable
-from corpus.signature import signature_of
+from corpus.signature import names_culprit, signature_of
 from corpus.signature_baseline import read_known
 from corpus.store import MOST_TEXT, CorruptCase, StoredCase
-from fuzzer.errors import UsageError
+from fuzzer.errors import UsageError, tell
 from fuzzer.protocol import Failure
+from generators.case import Tier
 from oracles.verdict import Failed
 from reports.finding_row import KNOWN, FindingRow, Standing
 
@@ -90,6 +91,18 @@ class Known:
         entry = self.registry.match(cause, f"{failure.message}\n{failure.detail}")
         return entry is not None and self.standing(entry) in KNOWN
 
+    def new_tiers(self, failures: Iterable[Failure], loaded: Sequence[str]) -> tuple[Tier, ...]:
+        """The tiers of failures that no reduction can make known. loaded: the passes that are the user's own."""
+        own = (failure for failure in failures if failure.culprit in loaded)
+        return tuple(sorted({failure.tier for failure in own if self._is_silent_on(failure)}))
+
+    def _is_silent_on(self, failure: Failure) -> bool:
+        """Whether nothing here names the culprit, or a limit that the failure states."""
+        name = failure.culprit
+        if any(names_culprit(slug, name) for slug in self.signatures):
+            return False
+        return not (any(entry.names(name) for entry in self.registry.entries) or self.looks_known(failure))
+
 
 def _text(row: FindingRow, said: str) -> str:
     return f"{row.message}\n{said}"
@@ -116,9 +129,15 @@ def read_registry_of(path: Path, option: str = "--known") -> Registry:
         raise UsageError(f"{option} {path}: no such file") from None
 
 
+def warn_of_lost_cases(registry: Registry, option: str = "--known") -> None:
+    """A line on stderr where entries name cases that are not beside the registry. They are known all the same."""
+    if lost := registry.lost:
+        tell(f"warning: {option} {lost}")
+
+
 def read_known_causes(known: Path | None, tvm: str, corpus: Path | None = None, option: str = "--known") -> Known:
     """What a run on a TVM of this version counts as known. known: a file, None for none. corpus: the folder of
-    `--corpus`, whose cases are known too. Raises UsageError.
+    `--corpus`, whose cases are known too. Warns of cases that are not there. Raises UsageError.
     """
     registry, signatures = Registry(), frozenset[str]()
     if known is not None:
@@ -127,6 +146,7 @@ def read_known_causes(known: Path | None, tvm: str, corpus: Path | None = None, 
                 signatures = read_known(known)
             else:
                 registry = read_registry_of(known, option)
+                warn_of_lost_cases(registry, option)
         except CorruptCase as error:
             raise UsageError(f"{option} {error}") from error
         except OSError as error:

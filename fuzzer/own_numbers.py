@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fuzzer.errors import UsageError
+from fuzzer.errors import UsageError, of_system
 from generators.dtypes import Array
 from oracles.tolerance import Tolerance
 
@@ -47,12 +47,14 @@ def read_own_numbers(inputs: Path | None, rtol: float | None, atol: float | None
 
 def _arrays(path: Path) -> dict[str, Array]:
     if not path.is_file():
-        raise UsageError(f"--inputs {path}: no such file")
+        raise UsageError(f"--inputs {path}: {'is a folder; a file is wanted' if path.is_dir() else 'no such file'}")
     try:
         held = np.load(path, allow_pickle=False)
         if not isinstance(held, np.lib.npyio.NpzFile):
             raise UsageError(f"--inputs {path}: one array; a .npz that names each parameter is wanted")
         with held:
             return {name: held[name] for name in held.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise UsageError(f"--inputs {path}: no .npz file of plain arrays: {error}") from error
+    except OSError as error:
+        raise UsageError(f"--inputs {of_system(error)}") from error
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:  # NumPy's text is for who calls it from Python
+        raise UsageError(f"--inputs {path}: no .npz file of plain arrays, as numpy.savez writes it") from error

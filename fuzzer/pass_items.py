@@ -93,9 +93,9 @@ def split(text: str) -> list[str]:
             break
     if depth or quote:
         raise UsageError(f"{OPTION} {text}: a bracket or a text in it has no end, or no beginning")
-    items = [item for item in (*items, current.strip()) if item]
-    if not items:
-        raise UsageError(f"{OPTION}: the list of names is empty")
+    items.append(current.strip())
+    if "" in items:
+        raise UsageError(f"{OPTION} {text}: a name is empty")
     return items
 
 

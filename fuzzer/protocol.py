@@ -150,13 +150,15 @@ Command: TypeAlias = JudgeCases | Reduce | Confirm | TakeDigests | Begin
 class Ready(Struct, frozen=True, tag="ready"):
     """TVM is imported, and the plan can be carried out. The versions that decide what a case is.
 
-    uncounted: why it does not count TVM's basic blocks though its plan has probes; "" where it does.
+    uncounted: why it does not count TVM's basic blocks though its plan has probes; "" where it does. loaded: the passes
+    of the file of --load.
     """
 
     tvm: str
     ffi: str = ""
     passfuzz: str = ""
     uncounted: str = ""
+    loaded: tuple[str, ...] = ()
 
 
 class Refused(Struct, frozen=True, tag="refused"):
@@ -164,6 +166,12 @@ class Refused(Struct, frozen=True, tag="refused"):
 
     message: str
     usage: bool = True
+
+
+class Warned(Struct, frozen=True, tag="warned"):
+    """A line that the user must see, of what may be wrong with what was asked. Nothing is refused for it."""
+
+    line: str
 
 
 class Tallied(Struct, frozen=True, tag="tallied"):
@@ -219,6 +227,11 @@ class Confirmed(Struct, frozen=True, tag="confirmed"):
     ended: str = ""
 
 
+def how_it_ended(answer: Reduced | Confirmed) -> str:
+    """Why an answer is of no use."""
+    return f"ended by {answer.ended}" if answer.ended else "answered with what is no finding"
+
+
 class CaseDigests(Struct, frozen=True, tag="case digests"):
     """The digests of a drawn case, and the CPU seconds that they took."""
 
@@ -243,5 +256,7 @@ class OwnFault(Struct, frozen=True, tag="own fault"):
     what: str
 
 
-Answer: TypeAlias = Ready | Refused | Judged | Killed | Reduced | Confirmed | CaseDigests | CandidateDigests | Done
+Answer: TypeAlias = (
+    Ready | Refused | Warned | Judged | Killed | Reduced | Confirmed | CaseDigests | CandidateDigests | Done
+)
 """Of a worker."""

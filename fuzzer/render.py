@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from corpus.escapes import IN_JSON, inert, one_line, visible
+from corpus.number_of import number_of
 from fuzzer.results import (
     CheckResult,
     CheckRow,
@@ -139,7 +140,10 @@ def show_reduction(result: ReduceResult | NothingToReduce, output: Path, as_json
             terminal.say(f"- {one_line(line)}")
         return
     told = result.reduced
-    sizes = [f"{told[f'{what}_before']:g} {what} -> {told[what]:g}" for what in ("bindings", "statements", "passes")]
+    sizes = [
+        f"{number_of(int(told[f'{plural}_before']), one, plural)} -> {told[plural]:g}"
+        for one, plural in (("binding", "bindings"), ("statement", "statements"), ("pass", "passes"))
+    ]
     cost = f"{told['oracle_calls']:g} trials, {told['seconds']:.1f} s"
     terminal.say(one_line(f"wrote {output}: {', '.join(sizes)}, {cost}"))
     if result.kept:

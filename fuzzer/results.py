@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from fuzzer.errors import ExitStatus
 from fuzzer.versions import Probe
+from generators.case import Tier
 from generators.json_values import JsonObject
 from reports.causes import causes_of
 from reports.finding_row import FindingRow
@@ -25,6 +26,7 @@ class CampaignResult:
 
     unreduced: how many failures were seen that are neither findings nor known to be none. notes: lines on what its
     reader must know. uncounted: why TVM's basic blocks were not counted though that was asked for, "" where they were.
+    new_tiers: of the unreduced failures of the user's own passes, of which nothing is known.
     """
 
     tally: Tally
@@ -35,6 +37,7 @@ class CampaignResult:
     unreduced: int = 0
     notes: tuple[str, ...] = ()
     uncounted: str = ""
+    new_tiers: tuple[Tier, ...] = ()
 
     def fault(self) -> str | None:
         """One line when these results cannot be trusted: own_fault, too many invalid cases, or no case at all."""
@@ -48,12 +51,13 @@ class CampaignResult:
 
     def status(self, fail_on: tuple[str, ...]) -> ExitStatus:
         """An own fault first, because its findings cannot be trusted; then an end before anything was judged; then new
-        causes of the tiers that fail."""
+        causes of the tiers that fail, and failures of the user's own passes that there was no time to reduce."""
         if self.fault() is not None:
             return ExitStatus.OWN_FAULT
         if self.interrupted and self.tally.cases == 0:
             return ExitStatus.INTERRUPTED
-        if any(cause.is_failure(fail_on) for cause in causes_of(self.findings)):
+        unreduced = any(tier in fail_on for tier in self.new_tiers)
+        if unreduced or any(cause.is_failure(fail_on) for cause in causes_of(self.findings)):
             return ExitStatus.NEW_FINDING
         return ExitStatus.CLEAN
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import get_args
 
+from corpus.number_of import number_of
 from corpus.registry import SHIPPED
 from fuzzer.errors import EnvironmentFault, UsageError
 from generators.case import Tier
@@ -159,7 +160,7 @@ def memory_bytes() -> int:
 def jobs_warning(jobs: int) -> str | None:
     """A warning about the number of workers: more than CPUs gain nothing. None where there is nothing to say."""
     cpus = available_cpus()
-    return f"--jobs {jobs}: there are {cpus} CPUs; more workers judge no more cases" if jobs > 2 * cpus else None
+    return f"--jobs {jobs}: more workers than CPUs ({cpus}) judge no more cases" if jobs > 2 * cpus else None
 
 
 def read_time(text: str, option: str = "--time") -> float:
@@ -215,6 +216,8 @@ def unreadable(path: Path, most: int | None) -> str | None:
         status = path.stat()
     except OSError:  # said by who reads it
         return None
+    if stat.S_ISDIR(status.st_mode):
+        return "is a folder; a file is wanted"
     if not stat.S_ISREG(status.st_mode):
         return "not a regular file; write it into one first"
     if most is not None and status.st_size > most:
@@ -232,6 +235,10 @@ def picked(path: Path) -> tuple[Path, str]:
 
 def existing_subject(path: Path) -> Path:
     """A file, a folder or FILE.py:NAME given as an argument. Raises UsageError where it is not there."""
+    if path.name.endswith(".py:") and not path.exists():
+        raise UsageError(
+            f"{str(path)[:-1]}: no name after the colon; FILE.py:NAME takes what it names, FILE.py its module"
+        )
     existing(picked(path)[0])
     return path
 
@@ -252,8 +259,8 @@ def known_file(path: Path | None, option: str = "--known") -> Path | None:
 
 
 def registry_file(path: Path | None, option: str = "--known") -> Path:
-    """The registry that is to be edited: the one that comes with passfuzz for None. Raises UsageError where nothing
-    can be written there."""
+    """The registry that is to be edited: the one that comes with passfuzz for None. Raises UsageError where none
+    can be there, EnvironmentFault where nothing can be written."""
     if path is None:
         return SHIPPED
     if path == NOTHING:
@@ -262,14 +269,15 @@ def registry_file(path: Path | None, option: str = "--known") -> Path:
 
 
 def output_file(path: Path, option: str = "--output") -> Path:
-    """Where a file is to be written. Raises UsageError where that cannot work, before anything has taken its time."""
+    """Where a file is to be written. Raises UsageError for what is no file, EnvironmentFault where nothing can be
+    written, before anything has taken its time."""
     if path.is_dir():
         raise UsageError(f"{option} {path}: is a folder; a file is wanted")
     if path.exists() and not path.is_file():
         raise UsageError(f"{option} {path}: is a device or a pipe; a file is wanted")
     folder = _nearest(path.absolute().parent)
     if (why := _unwritable(folder)) is not None:
-        raise UsageError(f"{option} {path}: nothing can be written into {folder}: {why}")
+        raise EnvironmentFault(f"{option} {path}: nothing can be written into {folder}: {why}")
     return path
 
 
@@ -310,17 +318,14 @@ def read_sequence(text: str | None, option: str) -> tuple[str, ...]:
     """The same where the order says what to do, so that a name may come again. Raises UsageError."""
     if text is None:
         return ()
-    names = tuple(name.strip() for name in text.split(",") if name.strip())
-    if not names:
-        raise UsageError(f"{option}: the list of names is empty")
+    names = tuple(name.strip() for name in text.split(","))
+    if "" in names:
+        raise UsageError(f"{option} {text}: a name is empty")
     return names
 
 
 def _plain_number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
+    return float(text) if re.fullmatch(r"\d+(?:\.\d+)?", text, re.ASCII) else math.nan
 
 
 def _time_limit(time: str | None, cases: int | None) -> float | None:
@@ -361,8 +366,9 @@ def _jobs(jobs: int | None, on: str) -> int:
         return available_cpus() if on == "local" else 0
     most = max(1, memory_bytes() // WORKER_BYTES)
     if on == "local" and jobs > most:
-        held = f"{memory_bytes() / (1 << 30):.1f} GiB of memory hold {most} workers of {WORKER_BYTES >> 20} MiB"
-        raise UsageError(f"--jobs {jobs}: {held}; this machine has {available_cpus()} CPUs")
+        held = f"{memory_bytes() / (1 << 30):.1f} GiB of memory hold {number_of(most, 'worker')}"
+        has = f"this machine has {number_of(available_cpus(), 'CPU')}"
+        raise UsageError(f"--jobs {jobs}: {held} of {WORKER_BYTES >> 20} MiB; {has}")
     return _at_least_one(jobs, "--jobs")
 
 
@@ -377,7 +383,7 @@ def _engine(text: str) -> str:
 
 def _folder(path: Path | None, option: str) -> Path | None:
     if path is not None and not path.is_dir():
-        raise UsageError(f"{option} {path}: no such folder")
+        raise UsageError(f"{option} {path}: {'is a file; a folder is wanted' if path.exists() else 'no such folder'}")
     return path
 
 

@@ -2,7 +2,8 @@
 
 A reader that goes away, a full disk or a limit on file sizes ends no command: a campaign goes on, and its results are
 under OUT. What was lost on stdout is said by the exit status (`Streams.status`); what was lost on stderr changes none.
-A stream that is closed at the start is /dev/null, so that no file that is opened later takes its number.
+A stream that is closed at the start becomes /dev/null, so that no file that is opened later takes its number; stdout
+can only be read there, so that what is printed is lost, also for a command that goes on under another TVM.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def _open_closed() -> None:
         try:
             os.fstat(descriptor)
         except OSError:
-            null = os.open(os.devnull, os.O_RDWR)
+            null = os.open(os.devnull, os.O_RDONLY if descriptor == STDOUT else os.O_RDWR)
             if null != descriptor:
                 os.dup2(null, descriptor)
                 os.close(null)

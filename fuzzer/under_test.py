@@ -45,7 +45,7 @@ def go_on_under(tvms: Sequence[str] | None, arguments: Sequence[str]) -> None:
 def command_under(tvm: Tvm, greeting: TvmReady, arguments: Sequence[str]) -> list[str]:
     """The command line of passfuzz under this TVM."""
     lend = lent.to_lend(str(ROOT), greeting.version, greeting.ffi or MISSING, passfuzz_version())
-    return lending_command(str(tvm.python), lend, "fuzzer.cli", arguments)
+    return lending_command(str(tvm.python), lend, "fuzzer.__main__", arguments)
 
 
 def environment_of(tvm: Tvm) -> dict[str, str]:

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import linecache
 import re
+import sysconfig
 import traceback
-from pathlib import PurePath
+from pathlib import Path, PurePath
+
+import numpy as np
 
 from oracles.evidence import OutOfMemory
 from oracles.trace import Raised
@@ -36,13 +39,17 @@ STATED_LIMIT = re.compile(
 """Internal errors that state an order of passes or a limit which is there for now: known, and not this pass's bug."""
 
 _RAISE = re.compile(r"\s*raise\b")
+_STANDARD = tuple({Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")})
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+_NUMPY = Path(np.__file__).parent
 
 
 def raised_from(exception: BaseException) -> Raised:
     """The exception as a value.
 
-    `explicit` is true for a diagnostic: raised by a `raise` statement (not one inside an item or attribute look-up),
-    or by C++ with a kind and a text that explains. tvm_ffi appends C++ frames to Python's traceback in order of
+    `explicit` is true for a diagnostic: raised by a `raise` statement (not one inside an item or attribute look-up,
+    and not one of Python's library or NumPy, which know nothing of passes), or by C++ with a kind and a text that
+    explains. tvm_ffi appends C++ frames to Python's traceback in order of
     calls, so the last frame with a file is where the error came from.
     """
     frames = traceback.extract_tb(exception.__traceback__)
@@ -65,12 +72,24 @@ def _is_explicit(kind: str, message: str, frames: traceback.StackSummary) -> boo
     if kind == "InternalError" or _CONVERSION.search(headline(message)):
         return False
     last = next((frame for frame in reversed(frames) if frame.filename != "<unknown>"), None)
+    if last is not None and _is_of_a_library(last.filename):
+        return False
     if last is None or not last.filename.endswith(".py"):
         return kind not in HAPPENED
     if _is_look_up(last):
         return False
     line = last.line or linecache.getline(last.filename, last.lineno or 0)
     return bool(_RAISE.match(line)) or bool(re.search(r":\s*raise\b", line))
+
+
+def _is_of_a_library(file: str) -> bool:
+    """Whether it is a file of Python's library or of NumPy. Other installed packages may be those of the pass."""
+    if file.startswith("<frozen"):
+        return True
+    path = Path(file)
+    if path.is_relative_to(_NUMPY):
+        return True
+    return _INSTALLED.isdisjoint(path.parts) and any(path.is_relative_to(folder) for folder in _STANDARD)
 
 
 def _is_look_up(frame: traceback.FrameSummary) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from corpus.escapes import one_line
+from corpus.number_of import number_of
 from corpus.registry import cause_id
 from generators.json_values import JsonObject
 from reports.finding_row import KNOWN, FindingRow, Standing
@@ -94,10 +95,6 @@ def headline(rows: Iterable[FindingRow]) -> str:
     new = [cause for cause in causes if cause.standing == "new"]
     returned = sum(cause.standing == "returned" for cause in causes)
     findings = sum(len(cause.findings) for cause in new)
-    said = f"{_number(len(new), 'new cause')} ({_number(findings, 'finding')})" if new else "0 new causes"
+    said = f"{number_of(len(new), 'new cause')} ({number_of(findings, 'finding')})" if new else "0 new causes"
     back = f"{returned} returned, " if returned else ""
     return f"{said}, {back}{sum(cause.known for cause in causes)} known"
-
-
-def _number(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from corpus.escapes import one_line
+from corpus.number_of import number_of
 from reports.causes import CauseRow, causes_of, headline
 from reports.finding_row import FindingRow
 from reports.severity import best, first_seen, severity
@@ -54,16 +55,16 @@ class LiveDisplay:
         self._news: list[CauseRow] = []
         self._headline = headline(())
         self._tally = Tally()
-        self._shown_at = 0.0
+        self._shown_at = self._now = 0.0
 
     def on_start(self, settings: LiveSettings) -> None:
         self._limits = settings
-        self._print(f"seed {settings.seed}, {settings.jobs} workers, results in {settings.out}")
+        self._print(f"seed {settings.seed}, {number_of(settings.jobs, 'worker')}, results in {settings.out}")
         if self._live is not None:
             self._live.start()
 
     def on_tally(self, tally: Tally, now: float) -> None:
-        self._tally = tally
+        self._tally, self._now = tally, now
         if now - self._shown_at < (LINE_S if self._live is None else REDRAW_S):
             return
         self._shown_at = now
@@ -81,7 +82,7 @@ class LiveDisplay:
         if self._live is None:
             for cause in news:
                 if cause.id not in told:
-                    self._print(_new_line(cause))
+                    self._print(_new_line(cause, self._now))
 
     def on_end(self) -> None:
         if self._live is not None:
@@ -90,7 +91,7 @@ class LiveDisplay:
     def _status(self, now: float) -> str:
         parts = [progress_line(self._tally, now), self._headline]
         if self._limits is not None:
-            parts += [left_line(self._limits, self._tally, now), f"{self._limits.jobs} workers"]
+            parts += [left_line(self._limits, self._tally, now), number_of(self._limits.jobs, "worker")]
         return f"[{now:.0f} s] " + ", ".join(part for part in parts if part)
 
     def _screen(self, now: float) -> RenderableType:
@@ -108,15 +109,15 @@ def left_line(limits: LiveSettings, tally: Tally, now: float) -> str:
         time_up = now >= limits.time_s
         left.append(TIME_UP if time_up else f"{limits.time_s - now:.0f} s left")
     if limits.cases is not None:
-        left.append(f"{max(0, limits.cases - tally.cases)} cases left")
+        left.append(f"{number_of(max(0, limits.cases - tally.cases), 'case')} left")
     return ", ".join(left)
 
 
-def _new_line(cause: CauseRow) -> str:
-    """A new cause in a log."""
+def _new_line(cause: CauseRow, now: float) -> str:
+    """A new cause in a log, whose lines go forward in time: when it is told and not when it was seen."""
     what = "returned" if cause.standing == "returned" else "new"
     where = f"{severity(cause)}: {best(cause).where}"
-    return f"[{first_seen(cause):.0f} s] {what}: {where}: {title(cause)}"
+    return f"[{now:.0f} s] {what}: {where}: {title(cause)}"
 
 
 def _causes_table(causes: list[CauseRow]) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from corpus.escapes import IN_MARKUP, Markdown
+from corpus.number_of import number_of
 from reports.causes import CauseRow, headline
 from reports.severity import best, is_odd, severity, worst_first
 from reports.summary import Report
@@ -41,8 +42,15 @@ def _headline(report: Report) -> Markdown:
     lines = [
         of("# passfuzz: {}", headline(report.findings)),
         of(
-            "TVM {}, {}, seed {}, shard {}: {} cases in {} s ({} CPU-s), {} valid{}, passfuzz {}.",
-            *(facts.tvm, ", ".join(facts.targets), facts.seed, facts.shard, tally.cases, format(facts.wall_s, ".0f")),
+            "TVM {}, {}, seed {}, shard {}: {} in {} s ({} CPU-s), {} valid{}, passfuzz {}.",
+            *(
+                facts.tvm,
+                ", ".join(facts.targets),
+                facts.seed,
+                facts.shard,
+                number_of(tally.cases, "case"),
+                format(facts.wall_s, ".0f"),
+            ),
             *(format(tally.cpu_s, ".0f"), share(tally.generated - tally.invalid, tally.generated)),
             of(", {} from modules of --corpus", tally.seeded) if tally.seeded else Markdown(""),
             facts.passfuzz,

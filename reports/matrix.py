@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
+from corpus.number_of import number_of
+
 ReplayWord: TypeAlias = Literal["regressed", "error", "changed", "fixed", "unportable", "fails as known", "passes"]
 WORDS: tuple[ReplayWord, ...] = get_args(ReplayWord)
 """What matters most first."""
@@ -90,9 +92,9 @@ class Matrix:
         regressed = sum(row.outcome == "regressed" for row in self.rows)
         lacking = len(self.columns) - len(self.had)
         parts = [
-            f"{_number(len(self.cases), 'case')} on {_number(len(self.had), 'TVM')} in {self.seconds:.0f} s",
+            f"{number_of(len(self.cases), 'case')} on {number_of(len(self.had), 'TVM')} in {self.seconds:.0f} s",
             counted(self.rows),
-            f"{_number(lacking, 'TVM')} could not be had" if lacking else "",
+            f"{number_of(lacking, 'TVM')} could not be had" if lacking else "",
             "nothing regressed" if self.rows and not regressed else "",
         ]
         return "; ".join(filter(None, parts))
@@ -102,7 +104,3 @@ def counted(rows: Sequence[ReplayRow]) -> str:
     """How many rows have each word, what matters most first."""
     counts = Counter(row.outcome for row in rows)
     return ", ".join(f"{counts[word]} {word}" for word in WORDS if counts[word])
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"

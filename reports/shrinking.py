@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from corpus.number_of import number_of
 from reports.terminal import Terminal
 
 COLUMNS = 40
@@ -56,7 +57,7 @@ class ShrinkDisplay:
             self._live.start()
 
     def on_better(self, bindings: int, statements: int, passes: int, trials: int) -> None:
-        self._told(bindings, statements, passes, f", {trials} trials")
+        self._told(bindings, statements, passes, f", {number_of(trials, 'trial')}")
 
     def on_end(self) -> None:
         if self._live is not None:
@@ -69,7 +70,8 @@ class ShrinkDisplay:
 
     def _told(self, bindings: int, statements: int, passes: int, trials: str) -> None:
         self._successes.append((self._clock() - self._began, bindings + statements))
-        self._sizes = f"{bindings} bindings, {statements} statements, {passes} passes{trials}"
+        program = f"{number_of(bindings, 'binding')}, {number_of(statements, 'statement')}"
+        self._sizes = f"{program}, {number_of(passes, 'pass', 'passes')}{trials}"
 
     def _screen(self) -> RenderableType:
         return Text(self.line())

@@ -177,6 +177,8 @@ def read_out(out: Path) -> Report:
     A corrupt line of a finding is named in the report's notes, and the others count. Raises UnreadableOut.
     """
     path = out / SUMMARY_FILE
+    if out.is_file():
+        raise UnreadableOut(out, "is a file; the --out folder of a run is wanted")
     try:
         data = read_regular(path, MOST)
         schema = msgspec.json.decode(data, type=_SummarySchema).schema

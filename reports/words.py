@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing_extensions import assert_never
 
 from corpus.escapes import one_line
+from corpus.number_of import number_of
 from corpus.severity import Severity
 from oracles.reference.errors import TRAPS
 from oracles.verdict import Skipped
@@ -165,4 +166,4 @@ def finding_line(row: FindingRow) -> str:
 def progress_line(tally: Tally, seconds: float) -> str:
     """Cases, cases per second, and the share of generated cases that was valid."""
     rate = tally.cases / seconds if seconds > 0 else 0.0
-    return f"{tally.cases} cases, {rate:.1f}/s, {1 - tally.invalid_share:.1%} valid"
+    return f"{number_of(tally.cases, 'case')}, {rate:.1f}/s, {1 - tally.invalid_share:.1%} valid"

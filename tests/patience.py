@@ -44,6 +44,7 @@ OF_COMMANDS = (
 LEFT = {
     "fuzzer.campaign.aside.FIRST_S": "a share of a worker's time, no limit on work",
     "fuzzer.trial.shrinking.forked_judge.PATIENCE_S": "ten minutes",
+    "fuzzer.trial.load_file.SLOW_S": "when the user gets a word, no limit on work",
     "fuzzer.capture.run._SETTLE_S": "what does not end by itself is ended",
     "fuzzer.capture.settle.APPLY_S": "in a process of its own; a test shows a hang by it",
     "fuzzer.capture.settle.MAKE_S": "in a process of its own, and generous",

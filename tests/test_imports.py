@@ -51,7 +51,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("broken", "table"),
     ),
     "corpus": (
-        ("answers", "escapes", "regular_files", "statements", "toml_text", "whole_folder"),
+        ("answers", "escapes", "number_of", "regular_files", "statements", "toml_text", "wanted", "whole_folder"),
         ("arrays_file", "encoding", "frames", "imported_files", "migration", "named_errors", "own", "poison_fill"),
         ("loaded_file", "portable", "repro_imports", "rewrites", "schedule", "script_losses", "script_modules"),
         ("signature", "throw_site", "tracebacks"),
@@ -101,6 +101,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("commands", "under_test"),
         ("cli_capture", "cli_coverage", "cli_replay", "cli_run"),
         ("cli",),
+        ("__main__",),
     ),
     "benchmarks": (
         (

@@ -13,7 +13,7 @@ from corpus.issue import Similar
 from fuzzer.campaign.checkpoint import Checkpoint, failure_row, write_checkpoint, write_unreduced
 from fuzzer.campaign.docket import Docket, Open
 from fuzzer.campaign.out_folder import OWN_FAULTS, UNCONFIRMED, UNSHOWN_FILE
-from fuzzer.errors import EnvironmentFault, line_of, tell
+from fuzzer.errors import EnvironmentFault, of_system, tell
 from fuzzer.retold_issues import retell_issues
 from reports.finding_row import FindingRow
 from reports.tally import Tally, bump
@@ -47,7 +47,7 @@ class Disk:
             action()
         except OSError as error:
             if self.cannot_write is None:
-                tell(f"warning: {line_of(error)}; the campaign goes on")
+                tell(f"warning: {of_system(error)}; the campaign goes on")
             self.cannot_write = error
             return False
         return True

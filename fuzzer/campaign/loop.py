@@ -49,6 +49,8 @@ from fuzzer.protocol import (
     Reduced,
     Refused,
     TakeDigests,
+    Warned,
+    how_it_ended,
 )
 from fuzzer.results import CampaignResult
 from fuzzer.settings import Settings
@@ -75,9 +77,9 @@ class _Campaign:
         self.tally = Tally()
         shard = settings.shard
         self.deck = Deck(shard.index, shard.count, settings.cases)
-        known = read_known_causes(settings.known, tvm_version(), settings.corpus)
-        self.docket = Docket(settings.time_s is None, known.looks_known)
-        self.rows = FindingRows(known)
+        self.known = read_known_causes(settings.known, tvm_version(), settings.corpus)
+        self.docket = Docket(settings.time_s is None, self.known.looks_known)
+        self.rows = FindingRows(self.known)
         self.later: dict[int, list[tuple[Failure, float]]] = {}
         """Failures of cases that were answered before an earlier case, where failures are taken in order."""
         self.tokens = 0
@@ -85,6 +87,8 @@ class _Campaign:
         """The place in the docket that a command with a token is about."""
         self.fault: str | None = None
         self.uncounted = ""
+        self.loaded: tuple[str, ...] = ()
+        """The passes of --load."""
         self.losses = Losses()
         self.before_s = 0.0
         """The seconds of the campaign that this one goes on with."""
@@ -133,6 +137,7 @@ class _Campaign:
             len(self.docket.unsettled),
             self.rows.notes,
             self.uncounted,
+            self.known.new_tiers((one.failure for one in self.docket.unsettled), self.loaded),
         )
 
     def _go(self, pool: Workforce) -> None:
@@ -150,10 +155,13 @@ class _Campaign:
 
         Raises UsageError for what workers refuse (the loaded file), EnvironmentFault where none gets ready.
         """
-        began = time.monotonic()
+        began, told = time.monotonic(), set[str]()
         while not (self.interrupts.happened or any(slot.ready for slot in pool.slots)):
             for heard in pool.answers(0.2):
-                if isinstance(answer := heard.answer, Refused):
+                if isinstance(answer := heard.answer, Warned) and answer.line not in told:
+                    told.add(answer.line)  # the other workers say it, too
+                    tell(f"warning: {answer.line}")
+                if isinstance(answer, Refused):
                     raise UsageError(answer.message)
                 if isinstance(answer, WorkerLost) and not (answer.killed or answer.was_ready):
                     raise EnvironmentFault(f"TVM cannot be imported: {answer.how}; `passfuzz doctor` looks closer")
@@ -215,8 +223,7 @@ class _Campaign:
     # --- answers ----------------------------------------------------------------------------------------
 
     def _take(self, pool: Workforce, heard: FromWorker) -> None:
-        answer = heard.answer
-        match answer:
+        match answer := heard.answer:
             case Judged(index):
                 if self.deck.answered(index):
                     self.losses.worked()
@@ -225,15 +232,16 @@ class _Campaign:
                 if self.deck.killed(index):
                     self._give_up_case("child killed from outside, twice")
             case Reduced() | Confirmed() if answer.token in self.working:
-                self._settled(answer)
-            case Reduced() | Confirmed() | CaseDigests() | CandidateDigests():
+                self._reduced(answer) if isinstance(answer, Reduced) else self._confirmed(answer)
+            case Reduced() | Confirmed() | CaseDigests() | CandidateDigests() | Warned():
                 pass  # The campaign has not asked for it: a case of somebody else may say anything.
             case Refused(message):
                 self.fault = message
             case WorkerLost():
                 self._lost_worker(pool, answer, heard.about)
-            case Ready(_, _, _, uncounted):
-                self.uncounted = self.uncounted or uncounted
+            case Ready():
+                self.uncounted = self.uncounted or answer.uncounted
+                self.loaded = answer.loaded
             case Done():
                 self._done(heard.slot, heard.about)
             case _:
@@ -315,12 +323,9 @@ class _Campaign:
     def _ended_early(self, token: int, why: str, said: str = "") -> None:
         self._seen_again(*self.docket.ended_early(self.working.pop(token), why, said))
 
-    def _settled(self, answer: Reduced | Confirmed) -> None:
-        return self._reduced(answer) if isinstance(answer, Reduced) else self._confirmed(answer)
-
     def _reduced(self, answer: Reduced) -> None:
         if answer.ended or not is_readable(answer.finding):
-            self._ended_early(answer.token, f"{_how(answer)} while it was reduced", answer.said)
+            self._ended_early(answer.token, f"{how_it_ended(answer)} while it was reduced", answer.said)
             return
         key = self.working.pop(answer.token)
         if answer.finding is None:
@@ -340,7 +345,7 @@ class _Campaign:
 
     def _confirmed(self, answer: Confirmed) -> None:
         if answer.ended or not is_readable(answer.finding):
-            self._ended_early(answer.token, f"{_how(answer)} while it was confirmed")
+            self._ended_early(answer.token, f"{how_it_ended(answer)} while it was confirmed")
             return
         key = self.working.pop(answer.token)
         finding = replace(from_bytes(answer.finding), at_s=self.docket.work_at(key).at_s)
@@ -369,10 +374,6 @@ class _Campaign:
             self.rows.early,
             versions(),
         )
-
-
-def _how(answer: Reduced | Confirmed) -> str:
-    return f"ended by {answer.ended}" if answer.ended else "answered with what is no finding"
 
 
 def run_campaign(

@@ -27,6 +27,7 @@ from fuzzer.protocol import (
     Refused,
     Sample,
     TakeDigests,
+    Warned,
 )
 from fuzzer.trial.determinism import Differs, DrawnOtherwise, NotAsked, Same, compared, hash_seeds
 from oracles.verdict import DETERMINISM
@@ -92,7 +93,9 @@ class SecondProcess:
                 self._lost += 1
                 if self._lost >= LOST:
                     self._waiting.clear()
-            case Ready() | Judged() | Killed() | Reduced() | Confirmed() | CaseDigests() | CandidateDigests():
+            case (
+                Ready() | Warned() | Judged() | Killed() | Reduced() | Confirmed() | CaseDigests() | CandidateDigests()
+            ):
                 pass  # It is asked for digests of cases only, and says those it has; code in it may say anything.
             case _:
                 assert_never(answer)

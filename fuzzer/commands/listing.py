@@ -8,7 +8,7 @@ from pathlib import Path
 
 from corpus.registry import Registry, cause_id
 from fuzzer.errors import EnvironmentFault, UsageError
-from fuzzer.known_causes import read_registry_of
+from fuzzer.known_causes import read_registry_of, warn_of_lost_cases
 from fuzzer.protocol import Plan
 from fuzzer.results import Listing
 from generators.targets import TARGETS
@@ -28,8 +28,10 @@ def read_listing(name: str) -> Listing:
 
 
 def list_causes(known: Path | None, today: date, stale: bool) -> Listing:
-    """The entries of a registry; with `stale` those that have matched nothing for a month. Raises UsageError."""
+    """The entries of a registry; with `stale` those that have matched nothing for a month. Warns of cases
+    that are not there. Raises UsageError."""
     registry = Registry() if known is None else read_registry_of(known)
+    warn_of_lost_cases(registry)
     entries = registry.stale(today) if stale else registry.entries
     rows = (
         (

@@ -33,11 +33,10 @@ from fuzzer.oneshot.messages import (
     Reply,
     Request,
     VariableValue,
-    Warned,
 )
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
 from fuzzer.processes.scratch import scratch_folder
-from fuzzer.protocol import Done, Ready, Refused
+from fuzzer.protocol import Done, Ready, Refused, Warned
 from fuzzer.results import NothingToReduce, ReduceResult
 from fuzzer.settings import case_folder
 from fuzzer.trust import admit, is_trusted_subject
@@ -67,7 +66,8 @@ def reduce_case(path: Path, options: ReduceOptions, display: Display | None = No
     the script is the module that the predicate keeps, and passes are not applied. No walls are put around what is the
     user's own.
 
-    Ctrl-C ends it with the smallest so far; where there is none yet, KeyboardInterrupt is raised. Raises UsageError for
+    Ctrl-C ends it with the smallest so far; where there is none yet, and where a second one does not wait for it,
+    KeyboardInterrupt is raised and says what is there. Raises UsageError for
     what cannot be read or is ill-formed; EnvironmentFault for a TVM that does not work and for a failure that does not
     show again, which is then left as a script that is not confirmed.
     """
@@ -79,13 +79,23 @@ def reduce_case(path: Path, options: ReduceOptions, display: Display | None = No
         request, before = _resumed(request, out)
         if out is not None and not trusted:
             admit(out.resume, request.case, options.load)
-    reduction = _Reducing(request, out, display).reduction()
-    if isinstance(reduction, NothingFails):
-        return NothingToReduce(reduction.tried)
-    reduction = replace_sizes(reduction, before)
-    tries = max(options.keep.flaky, 1 if reduction.shows is None else 2)
-    what = None if request.predicate is not None else shown(reduction, request.trust, tries, request.case.load)
+    try:
+        reduction = _Reducing(request, out, display).reduction()
+        if isinstance(reduction, NothingFails):
+            return NothingToReduce(reduction.tried)
+        reduction = replace_sizes(reduction, before)
+        tries = max(options.keep.flaky, 1 if reduction.shows is None else 2)
+        what = None if request.predicate is not None else shown(reduction, request.trust, tries, request.case.load)
+    except KeyboardInterrupt as stop:
+        raise KeyboardInterrupt(_what_is_there(out)) from stop
     return _result(reduction, what, request, out)
+
+
+def _what_is_there(out: ReductionOutput | None) -> str:
+    """What an interrupted reduction leaves."""
+    if out is None or not out.written:
+        return "nothing smaller was found, and nothing was written"
+    return f"the smallest so far, not confirmed, is in {out.script}; --resume goes on"
 
 
 def _request(path: Path, options: ReduceOptions) -> Request:
@@ -230,12 +240,10 @@ class _Reducing:
                     self.out.better(reply)
                 if self.display is not None:
                     self.display.on_better(reply.bindings, reply.statements, reply.passes, reply.calls)
-            case Warned(line):
-                tell(f"warning: {line}")
             case Printed(text, candidate):
                 self._show_first(text, candidate)
-            case Reduction() | NothingFails() | Ready() | Refused() | Done():
-                pass  # `ask` gives them back, or raises.
+            case Reduction() | NothingFails() | Ready() | Refused() | Warned() | Done():
+                pass  # `ask` gives them back, tells or raises.
             case OracleRow() | Culprit() | FaultLine() | Note() | VariableValue():
                 pass  # What a check says.
             case _:

@@ -157,7 +157,7 @@ def identity(case: Case, *asked: object) -> str:
 
 def output_of_reduction(path: Path, by_predicate: bool) -> Path:
     """The path, where a reduction can be written there. Raises UsageError, so that no folder of anything else is
-    replaced."""
+    replaced, and EnvironmentFault where nothing can be written."""
     if path.suffix == ".py":
         return output_file(path)
     if by_predicate:

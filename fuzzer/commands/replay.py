@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from corpus.number_of import number_of
 from corpus.registry import Registry
 from corpus.replayable import CORPUS, Replayable, replayable
 from corpus.store import StoredCase
@@ -158,7 +159,7 @@ def _progress(label: str, cases: int, kept: int) -> Iterator[Advance]:
     """A bar on stderr, or two lines where that is no terminal."""
     terminal = Terminal(stderr=True)
     if not terminal.is_terminal:
-        tell(f"TVM {label}: {cases} cases" + (f", {kept} of them as they were" if kept else ""))
+        tell(f"TVM {label}: {number_of(cases, 'case')}" + (f", {kept} of them as they were" if kept else ""))
         yield lambda: None
         return
     bar = Progress(

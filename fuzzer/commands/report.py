@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 
 from corpus.escapes import inert, one_line
+from corpus.number_of import number_of
 from corpus.registry import BadRegistry, KnownCause, change_entries
 from corpus.signature_baseline import add_known
 from corpus.store import CorruptCase
@@ -99,9 +100,9 @@ def _add_to_registry(path: Path, triage: Triage) -> str:
         change_entries(path, seen)
     except (BadRegistry, OSError) as error:
         raise not_written(path, error) from error
-    left_out = f"; left out: {without} findings of an older passfuzz, without a cause" if without else ""
+    left_out = f"; left out: {number_of(without, 'finding')} of an older passfuzz, without a cause" if without else ""
     total = len(triage.known.entries)
-    return f"{one_line(path)}: {added} causes added, {len(seen)} seen again, {total} known{left_out}"
+    return f"{one_line(path)}: {number_of(added, 'cause')} added, {len(seen)} seen again, {total} known{left_out}"
 
 
 def _sighting(entry: KnownCause, cause: CauseRow, triage: Triage) -> dict[str, str | tuple[str, ...]]:
@@ -125,7 +126,7 @@ def _add_to_baseline(path: Path, report: Report) -> str:
         raise UsageError(f"--update {error}") from error
     except OSError as error:
         raise EnvironmentFault(f"--update {one_line(path)}: cannot be written: {error.strerror or error}") from error
-    return f"{one_line(path)}: {added} of {len(notes)} findings added, {total} known"
+    return f"{one_line(path)}: {added} of {number_of(len(notes), 'finding')} added, {total} known"
 
 
 def _print(report: Report, paths: dict[str, str], as_json: bool) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import get_args
 
 from corpus.escapes import one_line
+from corpus.number_of import number_of
 from corpus.registry import BadRegistry, KnownCause, Registry, Status, add_entries, cause_id, change_entries
 from corpus.regular_files import is_real_folder
 from fuzzer.commands.promote import Words, best_tier, not_written, promote, promoted_line, registry_to_edit
@@ -170,7 +171,8 @@ def open_triage(out: Path, registry: Path | None, today: date, trust: bool = Fal
         tell(f"warning: {one_line(note)}")
     older = sum(not row.cause for row in report.findings)
     if older:
-        tell(f"warning: {older} findings have no cause: an older passfuzz wrote them; each counts as one of its own")
+        of_older = f"{number_of(older, 'finding')} without a cause, by an older passfuzz"
+        tell(f"warning: {of_older}: each counts as a cause of its own")
     triage = Triage((out,), registry, report, today, trust)
     for line in triage.known.twice:
         tell(f"warning: {line}")
@@ -218,7 +220,8 @@ def read_status(text: str, option: str) -> Words:
     statuses: tuple[Status, ...] = get_args(Status)
     status = next((one for one in statuses if one == name), None)
     if status is None:
-        raise UsageError(f"{one_line(option)}: write ID=STATUS with one of {', '.join(statuses)}")
+        named = ", ".join(f"{one}:VERSION" if one == "fixed-in" else one for one in statuses)
+        raise UsageError(f"{one_line(option)}: write ID=STATUS with one of {named}")
     if (status == "fixed-in") != bool(version):
         raise UsageError(f"{one_line(option)}: write fixed-in:VERSION, and a version for no other status")
     return Words(status=status, fixed_in=version)

@@ -11,6 +11,7 @@ import typer
 from rich.syntax import Syntax
 
 from corpus.escapes import fenced_in, one_line, visible
+from corpus.number_of import number_of
 from corpus.registry import KnownCause, cause_id
 from corpus.regular_files import read_regular
 from corpus.store import MOST_TEXT
@@ -47,7 +48,7 @@ def triage_by(triage: Triage, actions: Actions, as_json: bool) -> None:
 def walk(triage: Triage, terminal: Terminal, ask: Prompt, show: Callable[[Path], object]) -> None:
     """Shows each new cause and asks what it is, until all were seen or the user ends it. show: opens a folder."""
     causes = triage.new()
-    terminal.say(f"{len(causes)} new causes of {triage.out}; decisions go to {one_line(triage.file)}")
+    terminal.say(f"{number_of(len(causes), 'new cause')} of {triage.out}; decisions go to {one_line(triage.file)}")
     for number, cause in enumerate(causes, 1):
         terminal.say("")
         _show(triage, terminal, cause, f"{number}/{len(causes)}")
@@ -135,7 +136,7 @@ def _show(triage: Triage, terminal: Terminal, cause: CauseRow, place: str) -> No
         ("cause", cause.cause or "(none: of an older passfuzz)"),
         ("standing", cause.standing),
         ("tier", cause.tier),
-        ("seen", f"{cause.count} times in {len(cause.findings)} findings"),
+        ("seen", f"{number_of(cause.count, 'time')} in {number_of(len(cause.findings), 'finding')}"),
         ("passes", " ; ".join(first.passes)),
         ("message", first.message),
         ("folder", "(not there)" if folder is None else str(folder)),

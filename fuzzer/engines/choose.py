@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from fuzzer.engines.baggage import pack
 from fuzzer.engines.cluster import Cluster
 from fuzzer.engines.cluster_workforce import ClusterWorkforce
-from fuzzer.errors import EnvironmentFault
+from fuzzer.errors import EnvironmentFault, of_system
 from fuzzer.processes.pool import Pool
 from fuzzer.processes.workforce import Workforce
 from fuzzer.protocol import Plan
@@ -37,7 +37,7 @@ def _cluster(settings: Settings, plan: Plan) -> Cluster:
     try:
         baggage = pack(plan)
     except OSError as error:
-        raise EnvironmentFault(f"a file that the workers need cannot be read: {error}") from error
+        raise EnvironmentFault(f"a file that the workers need cannot be read: {of_system(error)}") from error
     workers = settings.jobs or available_cpus()
     if engine == "dask":
         from fuzzer.engines import dask_cluster

@@ -17,13 +17,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
-from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.errors import EnvironmentFault, UsageError, tell
 from fuzzer.oneshot.messages import Reply, Request
 from fuzzer.processes.guard import end
 from fuzzer.processes.lines import Lines
 from fuzzer.processes.output import Output
 from fuzzer.processes.start import module_command, worker_environment
-from fuzzer.protocol import Done, Ready, Refused
+from fuzzer.protocol import Done, Ready, Refused, Warned
 from fuzzer.versions import require_tvm
 from oracles.tail import tail
 
@@ -44,7 +44,8 @@ def ask(
     hear: Callable[[Reply], None] = lambda reply: None,
     look: Callable[[], None] = lambda: None,
 ) -> list[Reply]:
-    """Every reply up to Done. hear: called with each as it comes. look: called now and then in between.
+    """Every reply up to Done. hear: called with each as it comes. look: called now and then in between. Warnings are
+    told here.
 
     Raises UsageError or EnvironmentFault: what the request was refused for, a TVM that cannot be imported, or a
     process that ended, or took longer than limit_s, without an answer.
@@ -97,6 +98,8 @@ def _replies(
     replies: list[Reply] = []
     for reply in _heard(process, limit_s, look):
         hear(reply)
+        if isinstance(reply, Warned):
+            tell(f"warning: {reply.line}")
         if isinstance(reply, Refused):
             raise UsageError(reply.message) if reply.usage else EnvironmentFault(reply.message)
         replies.append(reply)

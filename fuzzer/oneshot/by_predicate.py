@@ -13,11 +13,12 @@ from corpus.named_errors import naming
 from corpus.reduce import Candidate, reduce
 from fuzzer.oneshot.answer import Accepted, OneShotAnswer, Refusal, answer_of_command, answer_of_function
 from fuzzer.oneshot.load_function import NoFunction, loaded_function
-from fuzzer.oneshot.messages import Better, Kept, Predicate, Printed, Reduction, Request, Warned
+from fuzzer.oneshot.messages import Better, Kept, Predicate, Printed, Reduction, Request
 from fuzzer.oneshot.prepare import NotCarriedOut
 from fuzzer.oneshot.reduce import clock_of, sizes_of, step_rows, stopped
 from fuzzer.oneshot.style import UserStyle, style_of
 from fuzzer.processes.lines import Say
+from fuzzer.protocol import Warned
 from generators.tvm_api import IRModule
 from oracles.forked import Ended, Pending, begun
 

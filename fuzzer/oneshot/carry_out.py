@@ -17,7 +17,7 @@ def carry_out(request: Request, say: Say) -> None:
     if request.predicate is not None:
         reduce_by_predicate(request, live_candidate(request, recorder_of(request)), say)
         return
-    subject = prepared(request)
+    subject = prepared(request, say)
     match request.what:
         case "check":
             check(subject, say)

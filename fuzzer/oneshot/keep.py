@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from corpus.number_of import number_of
 from fuzzer.oneshot.check import outcome_of
 from fuzzer.oneshot.messages import Keep, Recorded
 from fuzzer.oneshot.prepare import NotCarriedOut, Subject
@@ -165,7 +166,8 @@ def _tried(
     lines = [f"{what} on this module under {passes}"]
     judged = {row.oracle for row in rows if row.verdict == "passed"}
     undecided = {row.oracle for row in rows if row.verdict == "inconclusive"}
-    lines.append(f"tried: {len(subject.start.passes)} passes, {len(asked)} oracles, of which {len(judged)} had a say")
+    passes, oracles = number_of(len(subject.start.passes), "pass", "passes"), number_of(len(asked), "oracle")
+    lines.append(f"tried: {passes}, {oracles}, of which {len(judged)} had a say")
     if undecided:
         lines.append(f"undecided: {', '.join(sorted(undecided))}")
     left_out = [name for name in oracle_names(subject.plan) - asked if ORACLES[name].builders is not None]

@@ -8,6 +8,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fuzzer.trial.load_file import first_line, place_in
 from oracles.forked import Ended, forked
 
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ def _why_not(file: str, name: str) -> str | None:
     try:
         names = _imported(file)
     except SystemExit as end:
-        return f"importing the file ends its process (exit {end.code})"
+        return f"importing the file ends its process (exit {end.code}): {place_in(Path(file), end)}"
     except Exception as error:  # noqa: BLE001 - the boundary to the user's code
-        return f"the file raises on import: {type(error).__name__}: {error}"
+        return f"the file raises on import: {first_line(error)}: {place_in(Path(file), error)}"
     if callable(names.get(name)):
         return None
     there = [one for one, value in names.items() if callable(value) and getattr(value, "__module__", "") == _NAME]

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from fuzzer.own_numbers import DRAWN, OwnNumbers
-from fuzzer.protocol import Done, Ready, Refused
+from fuzzer.protocol import Done, Ready, Refused, Warned
 from fuzzer.results import CheckRow, StepRow, ValueRow
 from generators.case import Case
 from oracles.evidence import Evidence
@@ -149,12 +149,6 @@ class Printed(Struct, frozen=True, tag="printed"):
 
     text: str
     candidate: str
-
-
-class Warned(Struct, frozen=True, tag="warned"):
-    """A line that the user must see, of what may be wrong with the request."""
-
-    line: str
 
 
 class Better(Struct, frozen=True, tag="better"):

@@ -19,7 +19,7 @@ from fuzzer.oneshot.messages import Request
 from fuzzer.pass_items import LOADED, call_of, is_call, name_of, options_in
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Say, in_child
-from fuzzer.protocol import Plan
+from fuzzer.protocol import Plan, Warned
 from fuzzer.trial.repertoire import LoadFault, Repertoire, repertoire_of
 from fuzzer.trial.subject.entries import with_entries
 from fuzzer.trial.subject.inputs import ATTEMPTS, Undrawable, drawn_calls, facts_of
@@ -27,7 +27,7 @@ from fuzzer.trial.subject.phase import phase_of
 from generators.case import EntryCall, PassCall
 from generators.passes.constructors import options_of
 from generators.passes.row import Phase
-from generators.passes.table import PASSES, rest_of_tir_pipeline
+from generators.passes.table import rest_of_tir_pipeline
 from generators.source import SeededSource
 from generators.tvm_api import PASS_NAMES, IRModule
 from oracles.activities import Interpreting, Working, described
@@ -97,8 +97,8 @@ def recorder_of(request: Request) -> Recorder:
     return Recorder.create(Path(request.scratch) / "flight")
 
 
-def prepared(request: Request) -> Subject:
-    """Loads the user's passes and reads the module. Raises NotCarriedOut."""
+def prepared(request: Request, say: Say) -> Subject:
+    """Loads the user's passes and reads the module. say: hears of the loaded file. Raises NotCarriedOut."""
     plan = Plan(
         seed=0,
         targets=(request.case.target,),
@@ -109,7 +109,7 @@ def prepared(request: Request) -> Subject:
         tolerance=request.own.tolerance,
     )
     try:
-        repertoire = repertoire_of(plan)
+        repertoire = repertoire_of(plan, lambda line: say(Warned(line)))
     except LoadFault as fault:
         raise NotCarriedOut(str(fault)) from fault
     recorder = recorder_of(request)
@@ -124,7 +124,7 @@ def prepared(request: Request) -> Subject:
     start = replace(candidate, setup=setup, passes=passes, calls=calls)
     # All names are known now; from here on every failure counts, of any pass.
     plan, repertoire = replace(plan, under_test=(), phase=int(phase)), replace(repertoire, under_test=None)
-    implied = not (request.passes or request.case.passes or _loaded(repertoire))
+    implied = not (request.passes or request.case.passes or repertoire.loaded)
     return Subject(request, plan, repertoire, recorder, start, note, implied)
 
 
@@ -175,7 +175,7 @@ def _unreadable(request: Request, lenient: bool, recorder: Recorder) -> str | No
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary to TVM and the file: they raise anything
         text = headline(str(error)) or "no message"
         if "No result exists in IRBuilder" in text:
-            text = "no module in the file"
+            return "no module in it"
         return f"this TVM cannot read it: {type(error).__name__}: {text}"
     module = _module_of(module)
     if module is None:
@@ -282,7 +282,7 @@ def _passes(
     implied = rest_of_pipeline(phase, request.case.target)
     if builder_of(request.case.target) is None:  # else building does the rest
         implied += rest_of_tir_pipeline(phase)
-    for item in _each(request.passes, repertoire) or _loaded(repertoire) or implied:
+    for item in _each(request.passes, repertoire) or repertoire.loaded or implied:
         if is_call(item):
             drawn.append(call_of(item, trust=True))  # it was read, or is trusted, before this process began
             continue
@@ -299,7 +299,7 @@ def _passes(
 
 def _each(items: tuple[str, ...], repertoire: Repertoire) -> tuple[str, ...]:
     """The items with the passes of the loaded file where these are asked for."""
-    return tuple(name for item in items for name in (_loaded(repertoire) if item == LOADED else (item,)))
+    return tuple(name for item in items for name in (repertoire.loaded if item == LOADED else (item,)))
 
 
 def _check_call(call: PassCall, repertoire: Repertoire) -> None:
@@ -309,8 +309,3 @@ def _check_call(call: PassCall, repertoire: Repertoire) -> None:
             constructed(call.source, {**PASS_NAMES, **repertoire.names})
     except Exception as error:  # noqa: BLE001 - the boundary to TVM: what it says of what the user typed
         raise NotCarriedOut(f"--passes {call}: {type(error).__name__}: {headline(str(error))}") from error
-
-
-def _loaded(repertoire: Repertoire) -> tuple[str, ...]:
-    """The names of the passes that the loaded file brings."""
-    return tuple(name for name in repertoire.rows if name not in PASSES)

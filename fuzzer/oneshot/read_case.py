@@ -11,7 +11,7 @@ from pathlib import Path
 from corpus.module_text import UnreadableModule, module_of_file
 from corpus.script_modules import alone, lacks_metadata, may_make, modules_in, script_part
 from corpus.store import CorruptCase, read_case
-from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.errors import EnvironmentFault, UsageError, of_system
 from fuzzer.oneshot.front_end import KINDS, imported_module
 from fuzzer.settings import FILE_BYTES, PASS_GROUPS, case_folder, picked, read_load, unreadable
 from generators.case import Case, ModuleText, Origin
@@ -93,8 +93,10 @@ def _text_module(file: Path, name: str, trust: bool) -> ModuleText:
     except UnreadableModule as error:
         hint = _hint(file, modules_in(text))
         raise UsageError(f"{file}: neither TVMScript nor TVM JSON: {error}{hint}") from error
-    except (UnicodeDecodeError, OSError) as error:
+    except UnicodeDecodeError as error:
         raise UsageError(f"{file}: neither TVMScript nor TVM JSON: {error}") from error
+    except OSError as error:
+        raise UsageError(of_system(error)) from error
 
 
 def _refuse_name(file: Path, name: str, text: str) -> None:

@@ -6,23 +6,40 @@ Worker processes only. What the file defines is looked at in `fuzzer.worker.draw
 from __future__ import annotations
 
 import runpy
+import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 from oracles.forked import ChildRaised, Write, written_by
 
 DEADLINE_S = 60.0
 """Seconds that a file may take to be evaluated, what it imports included."""
+SLOW_S = 5.0
+"""Seconds after which the user is told what is waited for."""
+Tell: TypeAlias = Callable[[str], object]
+"""Takes a line that the user must see."""
 _THROUGH = b"through"
 RUN_NAME = "passfuzz_loaded"
 
 
-def complaint_about(path: Path, deadline_s: float = DEADLINE_S) -> str | None:
+def complaint_about(
+    path: Path, deadline_s: float = DEADLINE_S, tell: Tell = lambda _line: None, slow_s: float = SLOW_S
+) -> str | None:
     """Why the file cannot be evaluated in this process: it ends it, crashes it or does not end itself. None: it can.
 
-    Exceptions are no complaint: who evaluates the file sees them. Raises ChildRaised for one of ours.
+    Exceptions are no complaint: who evaluates the file sees them. tell: is given one line after `slow_s`. Raises
+    ChildRaised for an exception of ours.
     """
-    ended, said = written_by(lambda write: _evaluate(path, write), deadline_s)
+    waiting = [f"{path}: still reading it, for up to {deadline_s:g} s"]
+    slow_at = time.monotonic() + slow_s
+
+    def look() -> None:
+        if waiting and time.monotonic() >= slow_at:
+            tell(waiting.pop())
+
+    ended, said = written_by(lambda write: _evaluate(path, write), deadline_s, look)
     if said == _THROUGH:
         return None
     assert ended is not None, "a child that gets through says so"
@@ -39,21 +56,46 @@ def complaint_about(path: Path, deadline_s: float = DEADLINE_S) -> str | None:
     return f"is ended by {ended.how} while it is read"
 
 
-def complaint_about_factory(make: Callable[[], object]) -> str | None:
-    """Why `make()` is of no use, in a few words; None when it gives something that can be applied."""
+def complaint_about_factory(path: Path, name: str, make: Callable[[], object]) -> str | None:
+    """Why `make()`, the factory of a pass, is of no use, in a line; None when it gives something to be applied."""
     import tvm
 
+    called = f"PASSES[{name!r}]()"
     try:
         with tvm.target.Target("llvm"):
             made = make()
     except BaseException as error:  # noqa: BLE001 - a user's factory may raise anything, SystemExit included
-        return f"raises {first_line(error)}"
-    return None if callable(made) else f"gives a value of type {type(made).__name__}, which is no tvm.transform.Pass"
+        return f"{place_in(path, error)}: {called} {_raised(error)}"
+    if callable(made):
+        return None
+    return f"{path}: {called} gives a value of type {type(made).__name__}, which is no tvm.transform.Pass"
+
+
+def complaint_about_error(path: Path, error: BaseException) -> str:
+    """What evaluating the file has raised, in a line."""
+    return f"{place_in(path, error)}: {_raised(error) if isinstance(error, SystemExit) else first_line(error)}"
+
+
+def _raised(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        return f"ends the process (SystemExit: {error.code})"
+    return f"raises {first_line(error)}"
+
+
+def place_in(path: Path, error: BaseException) -> str:
+    """The file, and the last line of it that led to the exception, where one did."""
+    whole = path.absolute()
+    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).absolute() == whole:
+        return f"{path}, line {error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename).absolute() == whole]
+    return f"{path}, line {lines[-1]}" if lines else str(path)
 
 
 def first_line(error: BaseException) -> str:
     """The kind of an exception and the first line of its text."""
-    text = str(error).strip().splitlines()
+    said = error.msg if isinstance(error, SyntaxError) else str(error)  # whose text ends with its file and line
+    text = said.strip().splitlines()
     return f"{type(error).__name__}: {text[0] if text else 'no message'}"
 
 
@@ -61,8 +103,8 @@ def _evaluate(path: Path, write: Write) -> None:
     """In the child: says at the end that it got through, even if the file raised."""
     try:
         passes = runpy.run_path(str(path), run_name=RUN_NAME).get("PASSES")
-        for make in passes.values() if isinstance(passes, dict) else ():
-            complaint_about_factory(make)
+        for name, make in passes.items() if isinstance(passes, dict) else ():
+            complaint_about_factory(path, name, make)
     except BaseException:  # noqa: BLE001 - a user's file may raise anything; who evaluates it next says so
         write(_THROUGH)
         return

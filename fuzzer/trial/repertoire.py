@@ -10,8 +10,8 @@ from pathlib import Path
 
 from corpus.replayable import case_folders
 from fuzzer.protocol import Plan
-from fuzzer.trial.load_file import RUN_NAME, complaint_about, complaint_about_factory, first_line
-from generators.passes.loaded import rows_from_contracts
+from fuzzer.trial.load_file import RUN_NAME, Tell, complaint_about, complaint_about_error, complaint_about_factory
+from generators.passes.loaded import ignored, rows_from_contracts
 from generators.passes.row import PassRow
 from generators.passes.table import PASSES
 from generators.passes.vocabulary import with_vocabulary
@@ -36,10 +36,16 @@ class Repertoire:
     seeds: tuple[Path, ...] = ()
     kin: Mapping[str, tuple[Choices, ...]] = field(default_factory=dict)
 
+    @property
+    def loaded(self) -> tuple[str, ...]:
+        """The passes of the `--load` file."""
+        return tuple(name for name in self.rows if name not in PASSES)
 
-def repertoire_of(plan: Plan) -> Repertoire:
-    """The pass table with the loaded file's passes. Raises LoadFault where the file is of no use."""
-    loaded = load_passes(Path(plan.load)) if plan.load else ({}, {})
+
+def repertoire_of(plan: Plan, tell: Tell = lambda _line: None) -> Repertoire:
+    """The pass table with the loaded file's passes. tell: is given what in the file is ignored, and what takes long.
+    Raises LoadFault where the file is of no use."""
+    loaded = load_passes(Path(plan.load), tell) if plan.load else ({}, {})
     rows = {**PASSES, **loaded[0]}
     under_test = tuple(plan.under_test) or (tuple(loaded[0]) if plan.load else None)
     unknown = [n for n in under_test or () if n not in rows]
@@ -56,16 +62,16 @@ def _seeds(corpus: str | None) -> tuple[Path, ...]:
     return () if corpus is None else tuple(case_folders(Path(corpus)))
 
 
-def load_passes(path: Path) -> tuple[dict[str, PassRow], dict[str, object]]:
+def load_passes(path: Path, tell: Tell = lambda _line: None) -> tuple[dict[str, PassRow], dict[str, object]]:
     """Rows and constructor names of a `--load` file. Raises LoadFault."""
     sys.path.append(str(path.parent.absolute()))  # last, so that it shadows nothing
-    why = complaint_about(path)
+    why = complaint_about(path, tell=tell)
     if why is not None:
         raise LoadFault(f"{path}: {why}")
     try:
         namespace = runpy.run_path(str(path), run_name=RUN_NAME)
     except BaseException as error:  # noqa: BLE001 - a user's file may raise anything, SystemExit included
-        raise LoadFault(f"{path}: {first_line(error)}") from error
+        raise LoadFault(complaint_about_error(path, error)) from error
     passes, contracts = namespace.get("PASSES"), namespace.get("CONTRACTS", {})
     if (
         not isinstance(passes, dict)
@@ -83,7 +89,8 @@ def load_passes(path: Path) -> tuple[dict[str, PassRow], dict[str, object]]:
     except ValueError as error:
         raise LoadFault(f"{path}: {error}") from error
     for name, make in passes.items():
-        useless = complaint_about_factory(make)
-        if useless is not None:
-            raise LoadFault(f"{path}: PASSES[{name!r}]() {useless}")
+        if (useless := complaint_about_factory(path, name, make)) is not None:
+            raise LoadFault(useless)
+    for line in ignored(passes, contracts):
+        tell(f"{path}: ignored: {line}")
     return {name: with_vocabulary(row, passes[name]) for name, row in rows.items()}, {"PASSES": passes}

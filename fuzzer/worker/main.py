@@ -42,6 +42,7 @@ from fuzzer.protocol import (
     Reduced,
     Refused,
     TakeDigests,
+    Warned,
 )
 from fuzzer.versions import ffi_version, passfuzz_version
 from oracles.activities import Activity, Working, described
@@ -123,7 +124,7 @@ class _Worker:
         from oracles.builds.cpu_builds import GROUPS
 
         try:
-            repertoire = repertoire_of(self.plan)
+            repertoire = repertoire_of(self.plan, lambda line: self.say(Warned(line)))
         except LoadFault as fault:
             self.say(Refused(str(fault)))
             return False
@@ -137,7 +138,8 @@ class _Worker:
         self._repertoire = replace(repertoire, kin=kin_of(self.plan, repertoire))
         if self.plan.probes is not None:
             self._uncounted = self._uncounted or probes.why_not(self.plan.probes)
-        self.say(Ready(str(tvm.__version__), ffi_version(), passfuzz_version(), self._uncounted))
+        versions = str(tvm.__version__), ffi_version(), passfuzz_version()
+        self.say(Ready(*versions, self._uncounted, repertoire.loaded))
         return True
 
     def obey(self, command: Command) -> None:

@@ -1,12 +1,14 @@
 """Rows for passes that a user's file brings (`--load FILE.py`), from the file's CONTRACTS as plain data.
 
 The file itself is evaluated in workers only; what a contract may say is part of the public interface
-(docs, "Contracts"): `phase`, `form`, `idempotent`, `preserves_signature`, `needs_target`. Other keys are ignored.
+(docs, "Contracts"): `phase`, `form`, `idempotent`, `preserves_signature`, `needs_target`. Other keys are ignored, and
+`ignored` names them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
 
 from generators.passes.knobs import KNOBS
 from generators.passes.row import SAME_CALLING, Fires, PassRow, Phase, Place, Promise
@@ -19,6 +21,9 @@ _PHASES: dict[str, Phase] = {
     "tir": Phase.LEGAL,
 }
 _FORMS = (None, "any", "sblock", "loops")
+_YES_OR_NO = {"idempotent": False, "preserves_signature": True, "needs_target": False}
+"""Fields that are true or false, and what holds without them."""
+_FIELDS = ("phase", "form", *_YES_OR_NO)
 _RECIPES = (*("chains",) * KNOBS.repeats.chains, "private_twins", "tuples_of_tuples", "nested_outputs", "if_on_truths")
 """Shapes of program that rewrites of operators, of functions, of tuples and of branches look for."""
 _ON_BLOCKS = frozenset({Feature.PRIM_FUNCS, Feature.PART_BLOCKS})
@@ -29,11 +34,18 @@ _WHY = "the contract in the loaded file"
 def _checked(name: str, contract: Mapping[str, object]) -> tuple[str, str | None]:
     """The contract's phase and form. ValueError, naming pass and key, for values outside the interface."""
     phase, form = contract.get("phase", "relax"), contract.get("form")
-    if phase not in _PHASES:
+    if not isinstance(phase, str) or phase not in _PHASES:
         raise ValueError(f"CONTRACTS[{name!r}]['phase'] is {phase!r}, not one of {', '.join(_PHASES)}")
-    if form not in _FORMS:
+    if not (form is None or isinstance(form, str)) or form not in _FORMS:
         raise ValueError(f"CONTRACTS[{name!r}]['form'] is {form!r}, not one of sblock, loops, any")
+    for field in _YES_OR_NO:
+        if not isinstance(value := contract.get(field, False), bool):
+            raise ValueError(f"CONTRACTS[{name!r}][{field!r}] is {value!r}, not True or False")
     return phase, form
+
+
+def _promises(contract: Mapping[str, object], field: str) -> bool:
+    return bool(contract.get(field, _YES_OR_NO[field]))
 
 
 def source_of(name: str) -> str:
@@ -43,7 +55,7 @@ def source_of(name: str) -> str:
 
 def _row(name: str, contract: Mapping[str, object]) -> PassRow:
     phase, form = _checked(name, contract)
-    needs_target = bool(contract.get("needs_target", False))
+    needs_target = _promises(contract, "needs_target")
     phases = {_PHASES[phase]}
     if phase == "tir" and form == "loops":
         phases = {Phase.LOOPS, Phase.SYNCED} if needs_target else {Phase.LOOPS}
@@ -56,8 +68,8 @@ def _row(name: str, contract: Mapping[str, object]) -> PassRow:
         _WHY,
         Place(frozenset(phases), needs_target=needs_target, of_any_loops=Phase.LOOPS in phases),
         Promise(
-            calling=SAME_CALLING if contract.get("preserves_signature", True) else "unknown",
-            idempotent=bool(contract.get("idempotent", False)),
+            calling=SAME_CALLING if _promises(contract, "preserves_signature") else "unknown",
+            idempotent=_promises(contract, "idempotent"),
             keeps_functions=False,
         ),
         fires,
@@ -68,6 +80,23 @@ def rows_from_contracts(names: Iterable[str], contracts: Mapping[str, Mapping[st
     """One row per loaded pass; without a contract, a high-level pass that keeps meaning and signature. A promise that
     is not made (idempotence) is not held against the pass.
 
-    ValueError when a contract's `phase` or `form` is none of the documented values.
+    ValueError when a contract's field has none of the documented values.
     """
     return {name: _row(name, contracts.get(name, {})) for name in names}
+
+
+def ignored(names: Collection[str], contracts: Mapping[object, Mapping[object, object]]) -> tuple[str, ...]:
+    """A line on each contract of a pass that there is not, and on each field that no contract has."""
+    lines = []
+    for name, contract in contracts.items():
+        if name not in names:
+            lines.append(f"CONTRACTS[{name!r}]: no such pass in PASSES{_meant(name, names)}")
+        for field in contract:
+            if field not in _FIELDS:
+                lines.append(f"CONTRACTS[{name!r}][{field!r}]: no such field{_meant(field, _FIELDS)}")
+    return tuple(lines)
+
+
+def _meant(word: object, words: Collection[str]) -> str:
+    close = get_close_matches(str(word), words, n=1)
+    return f"; did you mean {close[0]}?" if close else f"; there are {', '.join(words)}"

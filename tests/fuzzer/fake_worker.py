@@ -31,6 +31,8 @@ RAVES = "PASSFUZZ_TEST_RAVES"
 """The variable that holds a line which a worker says before what it is asked for, where case 7 is in a batch."""
 UNSHOWN = "PASSFUZZ_TEST_UNSHOWN"
 """The culprit in the environment whose failures do not show again."""
+LOADED = "PASSFUZZ_TEST_LOADED"
+"""The variable that holds the one pass of --load."""
 
 
 def failures_of(index: int) -> tuple[Failure, ...]:
@@ -83,7 +85,8 @@ def main() -> None:
                 obey(command)
             else:
                 begun = True
-                say(Ready("0.27", "0.1", "0.1.0"))
+                loaded = os.environ.get(LOADED)
+                say(Ready("0.27", "0.1", "0.1.0", loaded=(loaded,) if loaded else ()))
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ from tests.fuzzer.fake_campaigns import (
     with_fake_workers,
     writer,
 )
-from tests.fuzzer.fake_worker import OWN_FAULT, PASSES, cause_in, failures_of
+from tests.fuzzer.fake_worker import LOADED, OWN_FAULT, PASSES, cause_in, failures_of
 from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.warm
@@ -319,6 +319,18 @@ def test_what_is_seen_and_not_reduced_in_time_stands_in_out(tmp_path: Path, monk
     monkeypatch.setattr(pool, "module_command", _fake)
     whole(campaign(out, seed=None, resume=True))
     assert (out / UNREDUCED_FILE).read_text() == ""
+
+
+@pytest.mark.parametrize(("loaded", "status"), [("", ExitStatus.CLEAN), ("FuseOps", ExitStatus.NEW_FINDING)])
+def test_what_is_not_reduced_fails_a_run_where_it_is_of_the_users_own_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loaded: str, status: ExitStatus
+) -> None:
+    monkeypatch.setattr(aside, "ASIDE_SHARE", -1e9)  # nothing is reduced while there are cases
+    monkeypatch.setenv(LOADED, loaded)
+    with Interrupts() as interrupts:
+        result = run_campaign(settings(tmp_path / "out", known=Path("none")), Stops(interrupts, 100), interrupts)
+    assert result.unreduced and not result.findings
+    assert result.status(("A", "B")) == status
 
 
 def _fake(_module: str, *arguments: str) -> list[str]:

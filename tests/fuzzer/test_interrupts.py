@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from fuzzer.campaign.interrupts import Interrupts
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(params=[signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -33,6 +38,34 @@ def test_a_signal_is_noted_and_the_second_one_ends(number: signal.Signals) -> No
         for descriptor, kept in enumerate(standard):
             os.dup2(kept, descriptor)
             os.close(kept)
+
+
+INTERRUPTED = """\
+import os, signal, sys
+class Interrupts:
+    def find_spec(self, name, path, target=None):
+        if name == {at!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupts())
+signal.signal(signal.SIGINT, {handler})
+from fuzzer.__main__ import main
+sys.argv = ["passfuzz", "list", "targets"]
+main()
+"""
+
+
+@pytest.mark.parametrize("at", ["fuzzer.cli", "typer", "fuzzer.errors", "fuzzer.streams", "fuzzer.commands.listing"])
+@pytest.mark.parametrize(("handler", "status"), [("signal.default_int_handler", 130), ("signal.SIG_IGN", 0)])
+def test_ctrl_c_while_our_code_is_read(at: str, handler: str, status: int) -> None:
+    code = INTERRUPTED.format(at=at, handler=handler)
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (status, "passfuzz: interrupted\n" if status else "")
 
 
 def test_what_is_ignored_stays_ignored() -> None:

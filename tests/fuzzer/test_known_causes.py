@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,13 @@ from corpus.signature_baseline import write_known
 from fuzzer.campaign.aside import steps_aside
 from fuzzer.campaign.docket import Docket
 from fuzzer.campaign.finding_rows import FindingRows
+from fuzzer.commands.listing import list_causes
 from fuzzer.errors import UsageError
 from fuzzer.known_causes import Known, read_known_causes
 from fuzzer.processes.workforce import Slot
 from fuzzer.protocol import Failure
 from fuzzer.settings import known_file, registry_file
+from generators.case import Tier
 from oracles.verdict import Failed
 from reports.finding_row import NO_CULPRIT, row_of
 from tests.corpus.stored_cases import found, put_case
@@ -112,7 +115,7 @@ def test_a_bad_file_is_named_with_its_reason(tmp_path: Path, text: str, reason: 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--passfuzz-known .*x: no such file"):
         read_known_causes(tmp_path / "x", TVM, option="--passfuzz-known")
-    with pytest.raises(UsageError, match=f"--known {tmp_path}: not a regular file"):
+    with pytest.raises(UsageError, match=f"--known {tmp_path}: is a folder; a file is wanted"):
         read_known_causes(tmp_path, TVM)
 
 
@@ -255,3 +258,49 @@ def test_what_a_run_must_tell_of_its_registry() -> None:
     rows.told(found("a"))
     (matched,) = rows.notes
     assert matched == f"known.toml: lines 3 and 9 both match {finding().signature.slug}; the first counts"
+
+
+def unreduced(culprit: str, tier: Tier = "B", message: str = "it crashed") -> Failure:
+    return Failure(0, "survives", "crash", message, "", culprit, tier)
+
+
+@pytest.mark.parametrize(
+    ("entries", "signatures", "tiers"),
+    [
+        ((), (), ("B",)),
+        ((KnownCause("MinePlus: it crashed", "A"),), (), ("B",)),
+        ((KnownCause("mine.py:run in Mine: it crashed", "A"),), (), ()),
+        ((KnownCause("a", "A", passes=("Mine",)),), (), ()),
+        ((KnownCause("a", "A", also=("Mine: it crashed",)),), (), ()),
+        ((KnownCause("", "A", "limitation", quote="it crashed as it does"),), (), ()),
+        ((), ("survives-Mine-01234567",), ()),
+        ((), ("survives-MinePlus-01234567",), ("B",)),
+    ],
+)
+def test_what_is_not_reduced_is_new_where_nothing_known_names_the_users_pass(
+    entries: tuple[KnownCause, ...], signatures: tuple[str, ...], tiers: tuple[str, ...]
+) -> None:
+    told = Known(TVM, Registry(entries, Path("known.toml")), frozenset(signatures))
+    seen = [unreduced("Mine", message="it crashed as it does"), unreduced("FuseOps", "A"), unreduced("none", "A")]
+    assert told.new_tiers(seen, ("Mine", "MinePlus")) == tiers
+
+
+def test_a_case_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "known.toml"
+    entries = [KnownCause(name, name, case=case) for name, case in (("a", ""), ("b", "there"), ("c", "nope"))]
+    add_entries(path, entries)
+    (tmp_path / "cases" / "there").mkdir(parents=True)
+    headers = [number for number, line in enumerate(path.read_text().splitlines(), 1) if line == "[[cause]]"]
+    said = f"passfuzz: warning: --known {path}, line {headers[2]}: case: no folder nope in {tmp_path / 'cases'}"
+    assert len(read_known_causes(path, TVM).registry.entries) == 3
+    assert capsys.readouterr().err == f"{said}\n"
+    list_causes(path, date(2026, 1, 1), stale=False)
+    assert capsys.readouterr().err == f"{said}\n"
+    (tmp_path / "cases" / "there").rmdir()
+    read_known_causes(path, TVM)
+    assert "; 1 more of 2 are not there either\n" in capsys.readouterr().err
+
+
+def test_the_cases_of_the_shipped_registry_are_there(capsys: pytest.CaptureFixture[str]) -> None:
+    read_known_causes(SHIPPED, TVM)
+    assert capsys.readouterr().err == ""

@@ -108,7 +108,9 @@ def test_a_pipeline_is_what_tvm_applies(name: str) -> None:
     [
         ("ConvertLayout({", "has no end"),
         ("FuseOps)", "no beginning"),
-        (",", "the list of names is empty"),
+        (",", "a name is empty"),
+        ("FuseOps,,FuseTIR", "--passes FuseOps,,FuseTIR: a name is empty"),
+        ("FuseOps,", "a name is empty"),
         ("Fuseops()", "unknown pass; did you mean FuseOps?"),
         ("no.such.Pass(1)", "unknown pass"),
         ("FuseOps(1)(2)", "more than one call"),

@@ -30,6 +30,7 @@ from fuzzer.protocol import (
     Refused,
     Sample,
     TakeDigests,
+    Warned,
 )
 from reports.tally import Tally, bump
 
@@ -41,7 +42,7 @@ COMMANDS = (
 )
 SAMPLE = Sample(1, ("a", "b"), ("P",), ("B",), (True,))
 ANSWERS = (
-    *(Ready("0.27", "0.1", "0.1.0"), Refused("why"), Killed(3), Done()),
+    *(Ready("0.27", "0.1", "0.1.0"), Refused("why"), Warned("why"), Killed(3), Done()),
     *(Judged(3, Tally(cases=1, skipped={"x": 2}), (FAILURE,), SAMPLE), Judged(4, Tally(), own_fault="a\nb")),
     *(Reduced(1, b"\x00\xff"), Reduced(1, None, "SIGKILL"), Confirmed(2, b"\x80", True)),
     *(CaseDigests(1, ("a",), 0.5), CandidateDigests((("a", "b"), ("c",)))),

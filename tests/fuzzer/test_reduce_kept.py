@@ -178,7 +178,7 @@ def test_a_rejection_is_named_and_kept_where_it_is_asked_for(passfuzz: Any, modu
     for option in (("--rejections",), ("--message", "not for this")):
         status, stdout, stderr = passfuzz("reduce", module, "--load", load, "-o", output, *option, "--time", "10m")
         assert status == 0, stderr
-        assert "1 bindings" not in stdout and "-> 1" in stdout
+        assert " 1 binding " not in stdout and "-> 1" in stdout
         assert "R.nn.relu" in output.read_text()
         assert ends_with(output) == 1
         output.unlink()
@@ -214,7 +214,7 @@ def test_a_reduced_case_goes_into_a_corpus_of_ones_own(passfuzz: Any, module: Pa
 
 
 def subject_of(tmp_path: Path, *passes: str) -> Subject:
-    return prepared(Request("reduce", Case(ModuleText(STATIC), ()), passes, scratch=str(tmp_path)))
+    return prepared(Request("reduce", Case(ModuleText(STATIC), ()), passes, scratch=str(tmp_path)), lambda _said: None)
 
 
 @pytest.mark.parametrize(

@@ -113,8 +113,25 @@ def test_ctrl_c_before_there_is_anything_ends_at_once(passfuzz: Any, answering: 
         raise AssertionError("it goes on")
 
     answering(answer)
-    assert passfuzz("reduce", module, "-o", module.with_name("small.py"), "--trust")[0] == 130
+    status, _, stderr = passfuzz("reduce", module, "-o", module.with_name("small.py"), "--trust")
+    assert status == 130
+    assert stderr == "passfuzz: interrupted: nothing smaller was found, and nothing was written\n"
     assert not module.with_name("small.py").exists()
+
+
+def test_a_second_ctrl_c_says_where_the_smallest_is(passfuzz: Any, answering: Any, module: Path) -> None:
+    def answer(request: Request, hear: Any, look: Any) -> list[Reply]:
+        heard(hear, KEPT, BETTER)
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        raise AssertionError("it goes on")
+
+    answering(answer)
+    output = module.with_name("small.py")
+    status, _, stderr = passfuzz("reduce", module, "-o", output, "--trust")
+    assert status == 130
+    assert f"passfuzz: interrupted: the smallest so far, not confirmed, is in {output}; --resume goes on\n" in stderr
+    assert output.read_text() == BETTER.repro
 
 
 def test_a_clock_is_ahead_once_the_user_wants_an_end(tmp_path: Path, module: Path) -> None:

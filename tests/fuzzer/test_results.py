@@ -41,6 +41,9 @@ CASES: list[tuple[str, dict[str, Any], dict[str, int], ExitStatus]] = [
     ("1 % invalid is borne", {}, {"cases": 99, "generated": 100, "invalid": 1}, ExitStatus.CLEAN),
     ("2 % invalid is not", {}, {"cases": 98, "generated": 100, "invalid": 2}, ExitStatus.OWN_FAULT),
     ("no case at all", {}, {}, ExitStatus.OWN_FAULT),
+    ("an own pass's failure that was not reduced", {"unreduced": 1, "new_tiers": ("B",)}, WELL, ExitStatus.NEW_FINDING),
+    ("another pass's failure that was not reduced", {"unreduced": 1}, WELL, ExitStatus.CLEAN),
+    ("an own pass's failure in an odd order", {"unreduced": 1, "new_tiers": ("C",)}, WELL, ExitStatus.CLEAN),
     ("interrupted at once", {"interrupted": True}, {}, ExitStatus.INTERRUPTED),
     (
         "interrupted after a finding",

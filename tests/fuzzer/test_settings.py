@@ -134,7 +134,7 @@ def test_more_workers_than_the_memory_holds_are_refused(monkeypatch: pytest.Monk
 def test_more_workers_than_twice_the_cpus_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(of_settings, "available_cpus", lambda: 4)
     assert jobs_warning(8) is None
-    assert jobs_warning(9) == "--jobs 9: there are 4 CPUs; more workers judge no more cases"
+    assert jobs_warning(9) == "--jobs 9: more workers than CPUs (4) judge no more cases"
 
 
 @pytest.mark.parametrize(

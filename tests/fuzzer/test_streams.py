@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from corpus.store import StoredCase, write_atomically, write_case
+from fuzzer.campaign.disk import Disk
 from fuzzer.errors import ExitStatus
 from generators.case import Case, ModuleText
 from reports.finding_row import row_of
@@ -51,7 +52,7 @@ COMMANDS = {
     "report in a format": Command("report out --markdown", 0, True),
     "no report": Command("report nope", 2, False),
     "no corpus": Command("replay nope", 2, False),
-    "an unwritable file": Command("replay --junit /proc/x", 2, False),
+    "an unwritable file": Command("replay --junit /proc/x", 3, False),
     "an unwritable folder": Command("run --cases 1 --out /proc/x", 3, False),
 }
 
@@ -70,14 +71,14 @@ BREAKAGES = {
     "stderr full": Breakage("2>/dev/full"),
     "stderr without reader": Breakage("2>&READER"),
     "stderr read-only": Breakage("2</dev/null"),
-    "stdout closed": Breakage(">&-"),
+    "stdout closed": Breakage(">&-", 3),
     "stdout full": Breakage(">/dev/full", 3),
     "stdout without reader": Breakage(">&READER", 141),
     "stdout read-only": Breakage("1</dev/null", 3),
     "stdout beyond the limit of files": Breakage(">limited", 3),
     "both full": Breakage(">/dev/full 2>&1", 3),
     "both without reader": Breakage(">&READER 2>&1", 141),
-    "all closed": Breakage("<&- >&- 2>&-"),
+    "all closed": Breakage("<&- >&- 2>&-", 3),
 }
 EVERYWHERE = ("nothing", "stdout full", "stderr without reader", "both without reader", "all closed")
 
@@ -139,10 +140,10 @@ def test_the_exit_status_is_true(command: Command, breakage: Breakage, tmp_path:
     [
         (">/dev/full", 3, 1),
         (">&READER", 141, 1),
-        (">&-", 0, 1),
+        (">&-", 3, 1),
         ("2>&-", 0, 1),
         ("2>/dev/full", 0, 1),
-        (">&- 2>&- <&-", 0, 1),
+        (">&- 2>&- <&-", 3, 1),
     ],
 )
 def test_a_check_says_what_it_found(redirection: str, clean: int, failing: int, tmp_path: Path) -> None:
@@ -194,6 +195,18 @@ def in_child_without_files(work: Callable[[], object]) -> str:
     os.waitpid(child, 0)
     with open(reader, encoding="utf-8") as pipe:
         return pipe.read()
+
+
+def test_a_campaign_says_in_words_what_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    disk = Disk(tmp_path, 1, str(tmp_path), own=True)
+
+    def full() -> None:
+        raise OSError(28, "No space left on device", "out/report.html")
+
+    assert not disk.tries(full)
+    assert not disk.tries(full)
+    warning = "passfuzz: warning: out/report.html: no space left on device; the campaign goes on\n"
+    assert capsys.readouterr().err == warning
 
 
 STORED = StoredCase(Case(ModuleText("class Module: pass\n"), ()), "a title", "numeric", "wrong result", "FuseOps")

@@ -53,7 +53,7 @@ def known(tmp_path: Path) -> Path:
 def test_a_report_adds_the_causes_of_a_run_with_their_cases(passfuzz: Any, out: Path, known: Path) -> None:
     add_entries(known, [KnownCause("b", "By hand", seen="2026-01-01", versions=("0.26.0",), tier="C")])
     status, stdout, _ = passfuzz("report", out, "--update", known)
-    assert (status, stdout) == (0, f"{known}: 1 causes added, 1 seen again, 2 known\n")
+    assert (status, stdout) == (0, f"{known}: 1 cause added, 1 seen again, 2 known\n")
     b, a = read_registry(known).entries
     assert (a.cause, a.tier, a.status) == ("a", "A", "open")
     assert read_case(known.parent / "cases" / a.case).cause == "a"
@@ -79,7 +79,7 @@ def test_a_run_whose_folders_are_gone_gives_entries_without_cases(passfuzz: Any,
 def test_findings_of_an_older_version_are_left_out_and_counted(passfuzz: Any, tmp_path: Path, known: Path) -> None:
     old = left_by_a_run(tmp_path / "old", found(None), found("a", "CSE"))
     _, stdout, _ = passfuzz("report", old, "--update", known)
-    assert stdout.startswith(f"{known}: 1 causes added, 0 seen again, 1 known; left out: 1 findings of an older")
+    assert stdout.startswith(f"{known}: 1 cause added, 0 seen again, 1 known; left out: 1 finding of an older")
 
 
 def test_report_reads_a_registry_and_leaves_it_as_it_is(passfuzz: Any, out: Path, known: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_bad_registry_is_not_touched(passfuzz: Any, out: Path, known: Path) ->
     for command in (("report", out), ("triage", out, "--json"), ("promote", out / FINDINGS[0].folder)):
         status, _, err = passfuzz(*command, "--known", known)
         assert status == 2
-        assert f"--known {known}, line 4: Expected `str`" in err
+        assert f"--known {known}, line 4: title: a text is wanted, and this is 3" in err
     assert known.read_text().endswith("title = 3\n")
 
 
@@ -173,7 +173,10 @@ def test_all_new_causes_are_promoted_and_known_ones_are_not(passfuzz: Any, out: 
     [
         ((), "asks at a terminal"),
         (("--promote", "00000000"), "--promote 00000000: no cause"),
-        (("--mark", f"{A}=closed"), f"--mark {A}=closed: write ID=STATUS"),
+        (
+            ("--mark", f"{A}=closed"),
+            f"--mark {A}=closed: write ID=STATUS with one of open, wont-fix, limitation, fixed-in:VERSION\n",
+        ),
         (("--mark", f"{A}=open:0.28"), "a version for no other status"),
         (("--mark", f"{A}=fixed-in"), "write fixed-in:VERSION"),
         (("--mark", f"{A}=fixed-in:soon"), "no version: 'soon'"),
@@ -199,7 +202,7 @@ def test_triage_of_no_results_and_of_older_ones(passfuzz: Any, tmp_path: Path, k
     old = left_by_a_run(tmp_path / "old", found(None))
     status, stdout, err = passfuzz("triage", old, "--json", "--known", known)
     assert status == 0
-    assert "1 findings have no cause: an older passfuzz wrote them" in err
+    assert "warning: 1 finding without a cause, by an older passfuzz: each counts" in err
     (cause,) = json.loads(stdout)["causes"]
     status, _, err = passfuzz("triage", old, "--known", known, "--mark", f"{cause['id']}=wont-fix")
     assert status == 2
@@ -338,7 +341,7 @@ def test_a_bad_registry_to_update_is_named_with_its_option(passfuzz: Any, out: P
     known.write_text("schema = 1\n\n[[cause]]\ntitle = 3\n")
     status, _, err = passfuzz("report", out, "--update", known)
     assert (status, known.read_text().endswith("title = 3\n")) == (2, True)
-    assert f"--update {known}, line 4: Expected `str`" in err
+    assert f"--update {known}, line 4: title: a text is wanted, and this is 3" in err
 
 
 def test_a_limitation_wants_the_sentence_that_states_it(passfuzz: Any, out: Path, known: Path) -> None:

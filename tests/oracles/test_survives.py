@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import tvm
 from tvm import relax
@@ -12,6 +15,7 @@ from tvm import relax
 from generators.case import PassCall
 from oracles.checks import survives
 from oracles.trace import Raised
+from oracles.tvm_errors import headline
 from oracles.verdict import Failed, Passed, Skipped
 from tests.oracles.modules import DATAFLOW
 from tests.oracles.oracle_bench import RealBench, module_of, module_pass, row_of, step_of
@@ -55,6 +59,12 @@ CRASHES: dict[str, Callable[[Any], Any]] = {
     "KeyError of a map": lambda module: module["main"].attrs["absent"],
     "ZeroDivisionError": lambda module: 1 // 0,
     "assertion": asserts,
+    "exit()": lambda module: exit(),
+    "exit(0)": lambda module: exit(0),
+    "quit(1)": lambda module: quit(1),
+    "sys.exit(0)": lambda module: sys.exit(0),
+    "raised by Python's library": lambda module: json.loads(""),
+    "raised by NumPy": lambda module: np.linalg.inv(np.zeros((2, 2))),
     "FFI conversion": lambda module: tvm.tirx.IntImm("int64", "a"),
     "no module at all": lambda module: 7,
     "internal error": raises(tvm.error.InternalError, "Check failed: (a == b) is false: "),
@@ -108,14 +118,14 @@ def test_a_row_that_draws_its_arguments_may_ask_for_what_cannot_be_typed() -> No
 def test_the_headline_leaves_quoted_programs_out() -> None:
     program = "# from tvm.script import relax as R\n\n@R.function\ndef main(x):\n    return x"
     message = f"cannot do this:\n{program}\nsince it is odd"
-    assert survives.headline(message) == "cannot do this: since it is odd"
+    assert headline(message) == "cannot do this: since it is odd"
 
 
 def test_the_headline_keeps_the_sentence_after_a_quoted_function() -> None:
     function = (
         '# from tvm.script import relax as R\n\nn = TypeVar("n")\n@R.function\ndef main(x: R.Any):\n    return (x, x)'
     )
-    assert survives.headline(f"Function {function} has true for force_pure") == "Function has true for force_pure"
+    assert headline(f"Function {function} has true for force_pure") == "Function has true for force_pure"
 
 
 def test_raised_from_keeps_kind_text_and_frames() -> None:
@@ -135,4 +145,4 @@ def test_the_headline_of_a_schedule_error_says_no_places() -> None:
         + "\n\nError message: The loop has annotation"
     )
     said = "An error occurred in the schedule primitive 'fuse': The loop has annotation"
-    assert survives.headline(message) == said
+    assert headline(message) == said

@@ -33,7 +33,7 @@ def test_a_log_gets_plain_lines() -> None:
     assert watched(terminal=False).splitlines() == [
         "seed 11, 3 workers, results in passfuzz-out",
         "[10 s] 98 cases, 9.8/s, 99.0% valid, 0 new causes, 0 known, 50 s left, 102 cases left, 3 workers",
-        "[2 s] new: official pipeline: FuseOps: Var [x] is not defined",
+        "[10 s] new: official pipeline: FuseOps: Var [x] is not defined",
         "[20 s] 98 cases, 4.9/s, 99.0% valid, 1 new cause (1 finding), 0 known, 40 s left, 102 cases left, 3 workers",
     ]
 
@@ -49,6 +49,7 @@ def test_a_log_gets_a_line_for_a_new_cause_and_none_for_another_finding_of_it_or
     stream = io.StringIO()
     display = LiveDisplay(Terminal(file=stream))
     display.on_start(SETTINGS)
+    display.on_tally(tally(), LINE_S / 2)
     first, second = (replace(row_of(finding(message=text)), cause="one") for text in ("a", "b b"))
     known = replace(row_of(finding("CSE")), cause="two", standing="known", known=True)
     back = replace(row_of(finding("DCE")), cause="three", standing="returned")
@@ -57,8 +58,8 @@ def test_a_log_gets_a_line_for_a_new_cause_and_none_for_another_finding_of_it_or
     display.on_tally(tally(), LINE_S)
     _, *lines, status = stream.getvalue().splitlines()
     assert lines == [
-        "[2 s] new: official pipeline: FuseOps: a",
-        "[2 s] returned: official pipeline: DCE: Var x is not defined",
+        "[5 s] new: official pipeline: FuseOps: a",
+        "[5 s] returned: official pipeline: DCE: Var x is not defined",
     ]
     assert "1 new cause (2 findings), 1 returned, 1 known" in status
 

@@ -29,6 +29,6 @@ def test_a_terminal_shows_time_size_and_trials() -> None:
     display.on_start(9, 4, 2)
     now[0] = 4.0
     display.on_better(2, 0, 1, 7)
-    assert display.line().startswith("[4 s] 2 bindings, 0 statements, 1 passes, 7 trials ")
+    assert display.line().startswith("[4 s] 2 bindings, 0 statements, 1 pass, 7 trials ")
     display.on_end()
     assert "trials" in stream.getvalue()

@@ -1,0 +1,50 @@
+"""What is said of a `--load` file that can be read: what takes long, and what in it is ignored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fuzzer import cli
+from fuzzer.trial.load_file import complaint_about
+from tests.fuzzer.module_files import GOOD
+
+pytestmark = pytest.mark.usefixtures("few_other_builds")
+
+
+def test_a_loaded_file_without_end(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("while True: pass")
+    told: list[str] = []
+    assert complaint_about(path, 0.3, told.append, slow_s=0.0) == "is not read to its end within 0.3 s"
+    assert told == [f"{path}: still reading it, for up to 0.3 s"]
+
+
+IGNORED = "import tvm\nPASSES = {'Mine': lambda: tvm.transform.PrintIR()}\n"
+IGNORED += "CONTRACTS = {'Mime': {}, 'Mine': {'phse': 'tir', 'colour': 1}}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", "good.py", "--load", "mine.py"),
+        ("run", "--cases", "2", "--jobs", "2", "--load", "mine.py", "--oracles", "survives", "--out", "out"),
+    ],
+)
+def test_what_is_ignored_of_a_loaded_file_is_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("good.py").write_text(GOOD)
+    Path("mine.py").write_text(IGNORED)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(list(arguments))
+    assert ended.value.code == 0
+    ours = [line for line in capsys.readouterr().err.splitlines() if "mine.py: ignored: " in line]
+    assert [line.partition("ignored: ")[2] for line in ours] == [
+        "CONTRACTS['Mime']: no such pass in PASSES; did you mean Mine?",
+        "CONTRACTS['Mine']['phse']: no such field; did you mean phase?",
+        "CONTRACTS['Mine']['colour']: no such field; there are phase, form, idempotent, preserves_signature, "
+        "needs_target",
+    ]
