@@ -100,7 +100,8 @@ def _refuse_strangers(corpus: Path, cases: Sequence[Replayable]) -> None:
     scripts = [found for found in cases if isinstance(found.case, StoredCase) and (found.folder / REPRO).is_file()]
     foreign = [found.slug for found in scripts if not is_trusted(found.folder)]
     if foreign:
-        whose = f"{len(foreign)} of {len(cases)} cases are not of this machine's making, the first is {foreign[0]}"
+        which = f"{len(foreign)} of {number_of(len(cases), 'case')} {'is' if len(foreign) == 1 else 'are'}"
+        whose = f"{which} not of this machine's making, the first is {foreign[0]}"
         raise UsageError(f"{corpus}: {whose}; replaying runs their repro.py as a program: --trust does")
 
 

@@ -149,7 +149,7 @@ def test_a_script_of_somebody_else_is_not_replayed(foreign: Path, marker: Path) 
     (foreign / "repro.py").write_text(RUNS.replace("{marker}", str(marker)))
     for corpus in (foreign, foreign.parent):
         with pytest.raises(
-            UsageError, match=r"1 of 1 cases are not of this machine's making, the first is case;.*--trust"
+            UsageError, match=r"1 of 1 case is not of this machine's making, the first is case;.*--trust"
         ):
             replay(corpus, ())
     assert not marker.exists()
