@@ -49,8 +49,8 @@ def raised_from(exception: BaseException) -> Raised:
 
     `explicit` is true for a diagnostic: raised by a `raise` statement (not one inside an item or attribute look-up,
     and not one of Python's library or NumPy, which know nothing of passes), or by C++ with a kind and a text that
-    explains. tvm_ffi appends C++ frames to Python's traceback in order of
-    calls, so the last frame with a file is where the error came from.
+    explains. tvm_ffi appends C++ frames to Python's traceback in order of calls, so the last frame with a file is where
+    the error came from.
     """
     frames = traceback.extract_tb(exception.__traceback__)
     text = "".join(traceback.format_exception(type(exception), exception, exception.__traceback__))
