@@ -66,13 +66,13 @@ _OF_LOOPS = (_FROM_EXPRESSION, _FROM_NUMBER, _STEPPED)
 """What is special of loops, the most telling first. It counts where nothing else has changed, since loops are moved
 with what is in them; what rewrites one loop rewrites those around it."""
 DIVIDES_BY_NEGATIVE = "a division by a negative constant"
-"""What TVM's arithmetic makes of an index: where it is new, neither the rest of the index nor its blocks count."""
+"""What TVM makes of an index: where it comes or goes, neither the rest of the index nor its blocks count."""
 
 
 def _telling(removed: set[str], added: set[str]) -> tuple[set[str], set[str]]:
     """The kinds without the common ones, where there are others."""
-    if DIVIDES_BY_NEGATIVE in added - removed:
-        return set(), {DIVIDES_BY_NEGATIVE}
+    if DIVIDES_BY_NEGATIVE in removed ^ added:
+        return removed & {DIVIDES_BY_NEGATIVE}, added & {DIVIDES_BY_NEGATIVE}
     gone, come = removed - _COMMON, added - _COMMON
     if not (gone | come) - set(_OF_LOOPS):
         kept = next(({kind} for kind in _OF_LOOPS if kind in gone | come), set())
