@@ -36,9 +36,9 @@ The rules:
   MetaSchedule is made of works on what the rules before it have done: there it is the rule, the post-processor or the
   mutator with which the failure first appears (`fuzzer.trial.cause.rules`), since no traceback names it. A pass of the
   build that dies of a schedule that was found is the cause itself: other passes make such schedules too.
-- A schedule: the last primitive. Reduction has dropped the steps that are not needed, and the others prepare the last.
-  Where it changes the module in place it is any, since all primitives replace statements by one function. A wrong
-  rewrite may look like a right one of the same primitive, so special properties of its blocks count too.
+- A schedule: the last primitive; reduction has dropped what is not needed, and the others prepare it. Where it
+  changes the module in place it is any, since all primitives replace statements by one function. A wrong rewrite may
+  look like a right one of the same primitive, so special properties of its blocks count too.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ import hashlib
 import re
 from dataclasses import dataclass, field, replace
 
+from corpus.schedule import without_primitives
 from corpus.signature import normalise
 from corpus.throw_site import (
     ThrowSite,
@@ -215,8 +216,7 @@ def _native(failed: Failed, blamed: str, running: str, known: FailureFacts) -> C
     site = crashed_in(failed.detail)
     how = failed.evidence.how if isinstance(failed.evidence, Died) else "a crash"
     if site is None:
-        alone = _of_one_operator(running, known)
-        return alone or Cause(running, f"ends by {how}{_on(known.holds)}", certain=False)
+        return _of_one_operator(running, known) or Cause(running, f"ends by {how}{_on(known.holds)}", certain=False)
     of_run_time = site.function.startswith("runtime::")
     return Cause(site.function if of_run_time else f"{site.function} in {running}", "crash")
 
@@ -260,11 +260,9 @@ def _nameless(failed: Failed, who: str, said: str, known: FailureFacts) -> Cause
 
 
 def _of_one_operator(who: str, known: FailureFacts) -> Cause | None:
-    """The cause of a failure without a place, in a pass with code for each operator, on a module that holds one: what
-    raises with one shape may end the process with another."""
-    if known.each and len(known.operators) == 1:
-        return Cause(who, f"fails on {known.operators[0]}", certain=False)
-    return None
+    """Of a failure without a place on one operator, which each has code for: what raises may also end the process."""
+    one = known.operators[0] if known.each and len(known.operators) == 1 else ""
+    return Cause(who, f"fails on {one}", certain=False) if one else None
 
 
 _PRIMITIVES = "src/s_tir/schedule/concrete_schedule.cc"
@@ -350,8 +348,8 @@ def _wrong(failed: Failed, blamed: str, known: FailureFacts) -> Cause:
             return Cause(blamed, f"loses the attribute {key}")
         case InKernel(kind=kind):
             return Cause(blamed, f"{kind}: {known.rewrite}", certain=known.rewrite is not None)
-    if failed.symptom == INPUT_CHANGED:  # All primitives of a schedule replace statements by the same code.
-        return Cause(re.sub(r"\[.*", "", blamed), "changes the module that it is given")
+    if failed.symptom == INPUT_CHANGED:
+        return Cause(without_primitives(blamed), "changes the module that it is given")
     if known.broken:
         return Cause(known.broken_by or blamed, known.broken)
     match failed.evidence:
@@ -388,11 +386,14 @@ def _difference(failed: Failed) -> str | None:
     return "value" if failed.symptom == WRONG_RESULT else None
 
 
+_DIVISIONS = {"Div", "Mod", "FloorDiv", "FloorMod"}
+
+
 def _of_numbers(kind: str, blamed: str, known: FailureFacts) -> Cause:
     if blamed == CODEGEN:
         return Cause(blamed, f"{kind}: {', '.join(known.stored) or 'a store'}", certain=bool(known.stored))
     what, on = known.rewrite, known.traits
-    if kind == "division-by-zero" and what is not None and what.added:  # A division was moved there from where it was.
+    if kind == "division-by-zero" and what and what.added and _DIVISIONS & {*what.removed}:
         what = replace(what, removed=())
     if what is not None and what.everywhere:
         on = (*on, *(known.operators or known.stored), *known.floats)

@@ -17,7 +17,7 @@ from corpus.repro_passes import PassLines
 from corpus.script_losses import with_helper
 from corpus.statements import folded
 from corpus.store import StoredCase
-from generators.case import Case
+from generators.case import Case, ModuleText
 from generators.passes.row import Phase
 from generators.passes.table import PASSES
 from generators.targets import DEFAULT, TARGETS
@@ -163,7 +163,7 @@ def _oracle_check(parts: _Parts, given: str) -> _Check:
         from_here="" if parts.manner.plain else _FROM_HERE,
         calls=calls,
         passes=[call.source for call in passes],
-        local_functions=_has_local_functions(parts.stored.case.module.script),
+        has_local_functions=lambda: _has_local_functions(parts.stored.case.module),
         needs_target=any(map(applying.wants_target, passes)),
         target=parts.target,
         build_target=target,
@@ -208,9 +208,12 @@ def _around(parts: _Parts, check: _Check) -> dict[str, object]:
     }
 
 
-def _has_local_functions(script: str) -> bool:
-    functions = [node for node in ast.walk(ast.parse(script)) if isinstance(node, ast.FunctionDef)]
-    return any(isinstance(inner, ast.FunctionDef) for one in functions for inner in ast.walk(one) if inner is not one)
+def _has_local_functions(module: ModuleText) -> bool:
+    """Whether a function stands in another, as far as the script says: what is kept as JSON may be no Python."""
+    if module.json is not None:
+        return False
+    functions = [node for node in ast.walk(ast.parse(module.script)) if isinstance(node, ast.FunctionDef)]
+    return any(isinstance(inner, ast.FunctionDef) for one in functions for part in one.body for inner in ast.walk(part))
 
 
 def _loaded_names(case: Case) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -39,7 +40,9 @@ class PassLines:
 
     def alone(self, call: PassCall, given: str) -> str:
         """The line that applies one pass, whose result nothing needs."""
-        steps, _ = statements_of(call.source, given)
+        steps, made = statements_of(call.source, given)
+        if made and not re.fullmatch(r"[\w.]+", made):  # It does something.
+            steps.append(folded(made))
         return self.under_target(call, _text(steps or [folded(f"{call.source}({given})")]))
 
     def under_target(self, call: PassCall, line: str) -> str:

@@ -29,6 +29,12 @@ def culprit_named(culprit: str, passes: Sequence[PassCall]) -> str:
     return f"{culprit}[{'+'.join(primitives_of(calls[0].source))}]" if calls else culprit
 
 
+def without_primitives(culprit: str) -> str:
+    """The pass alone of a schedule to blame; any other culprit as it is."""
+    name = the(Role.SCHEDULES).name
+    return name if culprit.startswith(f"{name}[") else culprit
+
+
 def primitives_of(source: str) -> tuple[str, ...]:
     """The primitives that the steps apply, each once, in order."""
     names = [name for step in schedule_steps(source) for name in _PRIMITIVE.findall(step)]

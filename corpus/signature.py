@@ -139,12 +139,10 @@ def normalise(message: str, in_order: bool = False) -> str:
     lines = [line for line in message.splitlines() if not _IR_LINE.match(line) and not _FRAME_LINE.match(line)]
     text = "\n".join(lines) or message
     before, check, after = _split_check(text)
-    words = (
-        _normalise_words(before) + check + _normalise_words(after)
-        if in_order
-        else check + _normalise_words(before + after)
-    )
-    return words.strip(" .:")[:LONGEST_MESSAGE]
+    if not in_order:
+        return (check + _normalise_words(before + after)).strip(" .:")[:LONGEST_MESSAGE]
+    head = _normalise_words(before)[: max(LONGEST_MESSAGE - len(check), 0)]  # What is cut is not the condition.
+    return (head + check + _normalise_words(after)).strip(" .:")[:LONGEST_MESSAGE]
 
 
 def _normalise_words(text: str) -> str:

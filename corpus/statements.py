@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 WIDTH = 118
@@ -26,11 +26,25 @@ def steps_of(source: str) -> list[ast.expr]:
 
 
 def statements_of(source: str, given: str) -> tuple[list[str], str]:
-    """Lines that apply the pass to the module `given`, and what comes out; ([], "") for any other expression."""
+    """Lines that apply the pass to the module `given`, and what comes out; ([], "") for any other expression, and for
+    one in which `mod` is not always the module."""
     steps, written = steps_of(source), _Written(source, given)
-    if not steps:
+    if not steps or not _is_plain(ast.parse(source, mode="eval").body):
         return [], ""
     return [line for step in steps[:-1] for line in written.lines(step)], written.text(steps[-1])
+
+
+def _is_plain(made: ast.expr) -> bool:
+    """Whether an expression with steps is a module pass that gives its last one, and binds `mod` nowhere else."""
+    if not isinstance(made, ast.Call) or not ast.unparse(made.func).endswith(".module_pass"):
+        return False
+    arguments = [node.arg for node in ast.walk(made) if isinstance(node, ast.arg)]
+    stored = [node.id for node in ast.walk(made) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    return (
+        ast.unparse(made.args[0]).endswith("[-1]")
+        and arguments[:2] == ["mod", "ctx"]
+        and "mod" not in (*arguments[2:], *stored)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,57 +63,60 @@ class _Written:
             name.id = self.given
         return ast.unparse(node)
 
-    def lines(self, step: ast.expr) -> Iterator[str]:
-        """The statements of a step whose value nobody reads."""
+    def lines(self, step: ast.expr, depth: int = 0) -> Iterator[str]:
+        """The statements of a step whose value nobody reads, so many levels in."""
         match step:
             case ast.NamedExpr(target=target, value=value):
-                yield from _broken(f"{target.id} = {self.text(value)}")
+                yield from _indented(f"{target.id} = {self.text(value)}", depth)
             case ast.Tuple(elts=parts):
                 for part in parts:
-                    yield from self.lines(part)
+                    yield from self.lines(part, depth)
             case ast.ListComp(elt=body, generators=loops):
-                heads = [head for loop in loops for head in self._heads(loop)]
-                for depth, head in enumerate(heads):
-                    yield from _indented(head, depth)
-                yield from _indented(list(self.lines(body)), len(heads))
+                for loop in loops:
+                    names = ast.unparse(loop.target)
+                    if isinstance(loop.target, ast.Tuple):
+                        names = names.removeprefix("(").removesuffix(")")
+                    yield from _indented(f"for {names} in {self.text(loop.iter)}:", depth)
+                    depth += 1
+                    for condition in loop.ifs:
+                        yield from self._condition(condition, depth)
+                        depth += 1
+                yield from self.lines(body, depth)
             case _:
-                yield from _broken(self.text(step))
+                yield from _indented(self.text(step), depth)
 
-    def _heads(self, loop: ast.comprehension) -> Iterator[list[str]]:
-        """The `for` of a comprehension and its `if`s, each the lines of one."""
-        target = ast.unparse(loop.target)
-        if isinstance(loop.target, ast.Tuple):
-            target = target.removeprefix("(").removesuffix(")")
-        yield _broken(f"for {target} in {self.text(loop.iter)}:")
-        for condition in loop.ifs:
-            line = f"if {self.text(condition)}:"
-            if len(line) <= WIDTH or not isinstance(condition, ast.BoolOp):
-                yield _broken(line)
-                continue
-            word = "and" if isinstance(condition.op, ast.And) else "or"
-            first, *rest = (self.text(part) for part in condition.values)
-            parts = [*_broken(first), *(line for part in rest for line in _broken(f"{word} {part}"))]
-            yield ["if (", *_indented(parts, 1), "):"]
+    def _condition(self, condition: ast.expr, depth: int) -> Iterator[str]:
+        line = f"if {self.text(condition)}:"
+        if len(line) + 4 * depth <= WIDTH or not isinstance(condition, ast.BoolOp):
+            yield from _indented(line, depth)
+            return
+        word = "and" if isinstance(condition.op, ast.And) else "or"
+        first, *rest = map(self._operand, condition.values)
+        yield from _indented("if (", depth)
+        for part in (first, *(f"{word} {part}" for part in rest)):
+            yield from _indented(part, depth + 1)
+        yield from _indented("):", depth)
 
-
-def _indented(lines: Sequence[str], depth: int) -> Iterator[str]:
-    yield from (f"{'    ' * depth}{line}" for line in lines)
+    def _operand(self, node: ast.expr) -> str:
+        """An operand of `and` or `or`: the source of a node is without the brackets around it."""
+        text = self.text(node)
+        return f"({text})" if isinstance(node, ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr) else text
 
 
-def _broken(line: str) -> list[str]:
-    """The line over as many as it needs."""
-    return folded(line).split("\n")
+def _indented(line: str, depth: int) -> Iterator[str]:
+    """The line so many levels in, over as many as it needs."""
+    yield from (f"{'    ' * depth}{part}" for part in folded(line, WIDTH - 4 * depth).split("\n"))
 
 
-def folded(line: str) -> str:
+def folded(line: str, width: int = WIDTH) -> str:
     """The line over as many as it needs, broken after commas; as it is where that would change it."""
-    if len(line) <= WIDTH:
+    if len(line) <= width:
         return line
-    first, *rest = line.split(", ")
+    first, *rest = re.split(r"(?<!lambda mod), ", line)
     lines = [first]
     for part in rest:
         lines[-1] += ","
-        if len(lines[-1]) + len(part) + 2 <= WIDTH:  # a space before it, a comma after it
+        if len(lines[-1]) + len(part) + 2 <= width:  # a space before it, a comma after it
             lines[-1] += f" {part}"
         else:
             lines.append(f"    {part}")

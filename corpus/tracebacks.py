@@ -74,7 +74,15 @@ _KEY = re.compile(r"^((?:\w+\.)*KeyError: )('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*
 
 def _spelled_out(text: str) -> str:
     """A message of several lines as it is: Python shows that of a KeyError as a literal, which it takes for a key."""
-    return _KEY.sub(lambda match: f"{match[1]}{ast.literal_eval(match[2])}" if "\\n" in match[2] else match[0], text)
+    return _KEY.sub(lambda match: match[1] + _read(match[2]) if "\\n" in match[2] else match[0], text)
+
+
+def _read(literal: str) -> str:
+    """The text that a literal of Python stands for; the literal where it is none."""
+    try:
+        return str(ast.literal_eval(literal))
+    except (SyntaxError, ValueError):
+        return literal
 
 
 # --- native crashes -------------------------------------------------------------------------------------

@@ -67,17 +67,20 @@ _NUMBERS = (tirx.IntImm, tirx.FloatImm)
 def first_changed_node(one: Node, other: Node) -> str:
     """How the first node in which two modules differ comes back: "If comes back as SeqExpr", or with another field.
 
-    The operator that a parser computes does not count."""
+    A computation that the parser folds counts as one kind, whatever its operator."""
     found = tvm_ffi.get_first_structural_mismatch(one, other, map_free_vars=True)
     if found is None:
         return "everything comes back"
-    left, right = (list(_nodes_along(root, path))[-1] for root, path in zip((one, other), found, strict=True))
+    (*around, left), (*_, right) = (
+        list(_nodes_along(root, path)) for root, path in zip((one, other), found, strict=True)
+    )
     before, after = _kind(left), _kind(right)
     if before != after:
         folded = isinstance(right, _NUMBERS) and isinstance(getattr(left, "ty", None), T.PrimType)
         return f"{'what is computed' if folded else before} comes back as {'a constant' if folded else after}"
     fields = [step.key for step in found[0].to_steps() if step.kind == AccessKind.ATTR]
-    return f"{before} comes back with another {fields[-1] if fields else 'content'}"
+    place = f" in {_kind(around[-1])}" if around else ""
+    return f"{before}{place} comes back with another {fields[-1] if fields else 'content'}"
 
 
 def _nodes_along(root: Node, path: AccessPath) -> Iterator[Node]:

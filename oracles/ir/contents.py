@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Protocol
 
 from tvm import s_tir, tirx
 
@@ -22,12 +23,13 @@ from oracles.ir.walk import CALL, VAR, bindings, nodes_of, prim_funcs, relax_fun
 
 def contents(module: IRModule) -> tuple[str, ...]:
     """The kinds of what a module holds, sorted; () for functions that only give back what they are given. Values that
-    stand in most modules, and elementwise operators, count where there is nothing else."""
+    stand in most modules count where there is nothing else, elementwise operators where no other value is."""
     bound = [one.value for _, function in relax_functions(module) for one in bindings(function)]
     values = {value_kind(value) for value in bound}
     held = {kind for _, function in prim_funcs(module) for kind in (*kinds_of(function), *block_traits(function))}
-    special = {value_kind(value) for value in bound if not is_elementwise(value)} - VALUES_IN_MOST_MODULES
-    return tuple(sorted(special | held or values - VALUES_IN_MOST_MODULES or values))
+    rarer = values - VALUES_IN_MOST_MODULES
+    others = {value_kind(value) for value in bound if not is_elementwise(value)} - VALUES_IN_MOST_MODULES
+    return tuple(sorted((others or rarer) | held or values))
 
 
 def operator_kind(name: str) -> str:
@@ -65,10 +67,20 @@ def _variables(function: RelaxFunction) -> Iterator[Var]:
 # --- PrimFuncs of sblocks -------------------------------------------------------------------------------
 
 
-def traits_of(module: IRModule, added: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """What is special of the sblocks of all PrimFuncs of a module; sorted. () where what a pass has
-    `added` is told from other wrong rewrites without them."""
-    if added == (DIVIDES_BY_NEGATIVE,):
+class Changed(Protocol):
+    """Kinds of what a pass took away and of what it put there."""
+
+    @property
+    def removed(self) -> tuple[str, ...]: ...
+
+    @property
+    def added(self) -> tuple[str, ...]: ...
+
+
+def traits_of(module: IRModule, changed: Changed | None = None) -> tuple[str, ...]:
+    """What is special of the sblocks of all PrimFuncs of a module; sorted. () where what a pass has `changed` is told
+    from other wrong rewrites without it."""
+    if changed is not None and (*changed.removed, *changed.added) == (DIVIDES_BY_NEGATIVE,):
         return ()
     return tuple(sorted({trait for _, function in prim_funcs(module) for trait in block_traits(function)}))
 

@@ -66,14 +66,15 @@ _OF_LOOPS = (_FROM_EXPRESSION, _FROM_NUMBER, _STEPPED)
 """What is special of loops, the most telling first. It counts where nothing else has changed, since loops are moved
 with what is in them; what rewrites one loop rewrites those around it."""
 DIVIDES_BY_NEGATIVE = "a division by a negative constant"
-"""What TVM makes of an index: where it comes or goes, neither the rest of the index nor its blocks count."""
+"""What TVM makes of an index: where it comes or goes, the rest of the index does not count."""
+_OF_INDICES = frozenset({"FloorDiv", "FloorMod", "Div", "Mod", "Min", "Max", "Mul by a negative constant"})
 
 
 def _telling(removed: set[str], added: set[str]) -> tuple[set[str], set[str]]:
     """The kinds without the common ones, where there are others."""
-    if DIVIDES_BY_NEGATIVE in removed ^ added:
-        return removed & {DIVIDES_BY_NEGATIVE}, added & {DIVIDES_BY_NEGATIVE}
     gone, come = removed - _COMMON, added - _COMMON
+    if DIVIDES_BY_NEGATIVE in removed ^ added:
+        gone, come = gone - _OF_INDICES, come - _OF_INDICES
     if not (gone | come) - set(_OF_LOOPS):
         kept = next(({kind} for kind in _OF_LOOPS if kind in gone | come), set())
         gone, come = gone & kept, come & kept

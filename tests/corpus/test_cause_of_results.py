@@ -64,6 +64,8 @@ def test_a_division_by_zero_is_where_the_division_was_put_and_not_where_it_was()
     ]
     assert len({cause_of("numeric", zero, "CSE", facts) for facts in moved}) == 1
     assert cause_of("numeric", zero, "CSE", OTHER) != cause_of("numeric", zero, "CSE", moved[0])
+    lost = [FailureFacts(rewrite=Rewrite(kinds, ("Div",))) for kinds in (("IfThenElse",), ("tirx.assume",))]
+    assert len({cause_of("numeric", zero, "CSE", facts) for facts in lost}) == 2
 
 
 def test_a_module_that_a_schedule_changes_in_place_has_one_cause_for_all_primitives() -> None:
@@ -71,6 +73,8 @@ def test_a_module_that_a_schedule_changes_in_place_has_one_cause_for_all_primiti
     causes = {cause_of("input_unchanged", changed, f"s_tir.Schedule[{steps}]") for steps in ("split", "annotate+fuse")}
     assert len(causes) == 1
     assert cause_of("input_unchanged", changed, "FuseTIR") not in causes
+    others = {cause_of("input_unchanged", changed, f"meta_schedule.Replay[{kind}]") for kind in ("cuda", "llvm")}
+    assert len(others) == 2
 
 
 def test_wrong_code_is_what_the_wrong_elements_are_made_of() -> None:

@@ -93,9 +93,11 @@ def test_the_script_of_definedness_is_not_stopped_by_impure_local_functions(brok
     """TVM's verifier stops at the first thing that is wrong."""
     base = stored("definedness", "ToNonDataflow", None)
     script = repro_text(replace(base, case=replace(base.case, module=ModuleText(LOCAL))))
+    assert script.count("import tvm_ffi") == 1
+    assert script.index("tvm_ffi.structural_map") < script.index("status[0] = 1"), "an older TVM has none"
     check = script[script.index("for name, function in after") : script.rindex("print(")]
     after = _marked_pure(module_of(LOCAL), broken)
-    names = {"relax": relax, "after": after, "tvm_ffi": tvm_ffi}
+    names = {"relax": relax, "after": after, "everywhere": tvm_ffi.structural_map}
     with pytest.raises(AssertionError, match="is not defined") if broken else nullcontext():
         exec(check, names)
 
@@ -122,3 +124,9 @@ def test_annotations_that_name_a_later_parameter_are_evaluated_late() -> None:
     )
     assert needs_late_annotations(early)
     assert not needs_late_annotations(early.replace('"m"', "8"))
+
+
+def test_a_module_that_is_kept_as_json_need_be_no_python() -> None:
+    base = stored("definedness", "ToNonDataflow", None)
+    odd = ModuleText("@I.ir_module\nclass Module:\n    def a-b(x):\n        return x\n", json="{}")
+    assert "load_json" in repro_text(replace(base, case=replace(base.case, module=odd)))

@@ -265,3 +265,5 @@ def test_the_condition_of_a_check_stands_where_it_was_for_a_reader() -> None:
     said = "RuntimeError: parallel_for with Check failed: (a  ==\n b) is false: of 7"
     assert normalise(said, in_order=True) == "RuntimeError: parallel_for with Check failed: (a == b) is false: of #"
     assert normalise(said).startswith("Check failed: (a == b)")
+    long = "words " * 60 + "Check failed: ({}) is false"
+    assert normalise(long.format("a"), in_order=True) != normalise(long.format("b"), in_order=True)

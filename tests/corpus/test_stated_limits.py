@@ -10,7 +10,7 @@ import numpy
 import pytest
 import tvm
 from tvm import relax
-from tvm.relax.transform.legalize_ops import nn
+from tvm.relax.transform.legalize_ops import grad, nn
 from tvm.script import ir as I
 from tvm.script import relax as R
 
@@ -126,6 +126,7 @@ def test_the_quotes_are_what_tvm_says() -> None:
         "legalize-ops-leaves-convolutions-with-other-output-layouts": inspect.getsource(nn),
         "[Relax] FuseTIR takes no functions with tensor constants": constant,
         "17175-unknown-shape-operand": shapes[0].decode(),
+        "[Relax] LegalizeOps leaves the gradient of a pooling with a dilation": inspect.getsource(grad),
     }
     assert said.keys() == LIMITS.keys()
     for name, entry in LIMITS.items():

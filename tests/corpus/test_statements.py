@@ -48,8 +48,28 @@ def test_the_statements_do_what_the_expression_does() -> None:
     assert names["got"] == eval(body)([1, 2, 3], None) == [2, 3, (2, 1), (3, 1), (3, 2), 1]
 
 
+def test_brackets_of_a_condition_stay() -> None:
+    name = "a_long_name_" * 4
+    steps = (f"[got.append(x) for x in mod if ({name}1 or {name}2) and {name}3]", "got")
+    lines, _ = statements_of(pass_of(*steps), "given")
+    names = {"got": [], "given": [1], f"{name}1": True, f"{name}2": False, f"{name}3": False}
+    exec("\n".join(lines), names)
+    assert names["got"] == []
+    assert max(map(len, lines)) <= WIDTH
+
+
 @pytest.mark.parametrize(
-    "source", ["relax.transform.FuseOps()", "p", "tvm.transform.module_pass(lambda mod, ctx: mod)"]
+    "source",
+    [
+        "relax.transform.FuseOps()",
+        "p",
+        "tvm.transform.module_pass(lambda mod, ctx: mod)",
+        pass_of("f(mod)", "mod").replace("[-1]", "[0]"),
+        pass_of("f(mod)", "mod").replace("module_pass", "prim_func_pass"),
+        pass_of("f(m)", "m").replace("lambda mod", "lambda m"),
+        pass_of("sorted(x, key=lambda mod: mod.name)", "mod"),
+        pass_of("[mod for mod in x]", "mod"),
+    ],
 )
 def test_any_other_expression_has_no_steps(source: str) -> None:
     assert statements_of(source, "Module") == ([], "")

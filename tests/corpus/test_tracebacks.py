@@ -164,6 +164,8 @@ def test_a_key_error_with_a_message_of_several_lines_is_spelled_out() -> None:
     detail = f'Traceback (most recent call last):\n  File "/project/src/a.cc", line 7, in tvm::F()\nKeyError: {said!r}'
     assert raised_text(detail) == f"KeyError: {said}"
     assert traceback_text(detail).endswith(f"\nKeyError: {said}")
+    broken = detail.replace(repr(said), r"'C:\new\xq'")
+    assert raised_text(broken) == r"KeyError: 'C:\new\xq'"
     key = detail.replace(repr(said), "'x'")
     assert raised_text(key) == "KeyError: 'x'"
 

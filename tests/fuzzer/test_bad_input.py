@@ -45,7 +45,8 @@ def passfuzz(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: py
         assert shown.out == ""
         assert shown.err.startswith("passfuzz: error: ")
         assert shown.err.count("\n") == 1
-        assert [path for path in sorted(tmp_path.rglob("*")) if path not in before and path.name != "out"] == []
+        left = [path for path in sorted(tmp_path.rglob("*")) if path not in before and path.name != "out"]
+        assert [path for path in left if "__pycache__" not in path.parts] == []
         return int(ended.value.code or 0), shown.err
 
     return run

@@ -94,6 +94,8 @@ def test_a_divisors_sign_counts_and_its_value_does_not() -> None:
     one, other = rewritten(of[4], of[-5]), rewritten(of[5], of[-4])
     assert one == other == Kinds((), ("a division by a negative constant",))
     assert rewritten(tir("A[i] = A[n - i]"), of[-4]) == one
+    guarded = tir("if i < n:", "    A[i] = A[i + 1]"), tir("A[i] = A[i // -4 + 6]")
+    assert rewritten(*guarded) != one, "a guard that is gone is another bug"
     assert rewritten(of[-4], of[4]) == rewritten(of[-5], tir("A[i] = A[n // 2]")) == Kinds(one.added, ())
     assert rewritten(of[4], of[5]) == Kinds((), ("BufferStore with another constant",))
 

@@ -275,7 +275,7 @@ def test_a_script_that_is_another_module_is_told_by_what_comes_back(monkeypatch:
     x, y = tirx.const(7, "int64"), tirx.const(2, "int64")
     assert said(tirx.Mod(x, y), tirx.const(1, "int64")) == said(tirx.Max(x, y), x)
     assert said(tirx.Mod(x, y), tirx.FloorMod(x, y)) == "Mod comes back as FloorMod"
-    assert said(tirx.Mod(x, y), tirx.Mod(y, y)) == "IntImm comes back with another value"
+    assert said(tirx.Mod(x, y), tirx.Mod(y, y)) == "IntImm in Mod comes back with another value"
 
 
 def test_a_parser_that_gives_no_reason_is_told_by_the_statement_it_stops_at(monkeypatch: pytest.MonkeyPatch) -> None:

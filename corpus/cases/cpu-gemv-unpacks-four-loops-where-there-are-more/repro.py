@@ -18,8 +18,8 @@ class Module:
 
 def show():
     mod = relax.transform.LegalizeOps()(Module)
-    transform = tvm.transform.module_pass(lambda mod,
-        ctx: tvm.s_tir.dlight.ApplyDefaultSchedule(tvm.s_tir.dlight.cpu.GEMV())(mod.clone()), opt_level=0)
+    transform = tvm.transform.module_pass(lambda mod, ctx: tvm.s_tir.dlight.ApplyDefaultSchedule(tvm.s_tir.dlight.cpu.GEMV())(mod.clone()),
+        opt_level=0)
     status[0] = 1  # From here on, an exception is the bug.
     with tvm.target.Target("llvm"):
         transform(mod)

@@ -31,8 +31,8 @@ def show():
 
     mod = relax.transform.LegalizeOps()(Module)
     with tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host="llvm"):
-        mod = tvm.transform.module_pass(lambda mod,
-            ctx: tvm.s_tir.dlight.ApplyDefaultSchedule(tvm.s_tir.dlight.gpu.RMSNorm())(mod.clone()), opt_level=0)(mod)
+        mod = tvm.transform.module_pass(lambda mod, ctx: tvm.s_tir.dlight.ApplyDefaultSchedule(tvm.s_tir.dlight.gpu.RMSNorm())(mod.clone()),
+            opt_level=0)(mod)
     vm = relax.VirtualMachine(tvm.compile(mod, HERE), device)
     got = vm["main"](on_device(np.full((1, 1, 2, 2), 1.0, "float32")), on_device(np.full((2, 2), 1.0, "float32"))).numpy()
     want = np.full((1, 1, 2, 2), 0.9999949932098389, "float32")

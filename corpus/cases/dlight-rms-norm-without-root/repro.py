@@ -15,8 +15,8 @@ class Module:
         Y11 = T.decl_buffer((4,), "float16", data=p10)
 
 def show():
-    transform = tvm.transform.module_pass(lambda mod,
-        ctx: tvm.s_tir.dlight.ApplyDefaultSchedule(tvm.s_tir.dlight.gpu.RMSNorm())(mod.clone()), opt_level=0)
+    transform = tvm.transform.module_pass(lambda mod, ctx: tvm.s_tir.dlight.ApplyDefaultSchedule(tvm.s_tir.dlight.gpu.RMSNorm())(mod.clone()),
+        opt_level=0)
     status[0] = 1  # From here on, an exception is the bug.
     with tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host="llvm"):
         transform(Module)

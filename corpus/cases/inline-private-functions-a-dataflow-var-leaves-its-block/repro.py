@@ -32,7 +32,7 @@ class Module:
 
 mod = relax.transform.LambdaLift()(Module)
 after = relax.transform.InlinePrivateFunctions()(mod)
-import tvm_ffi
+everywhere = tvm_ffi.structural_map
 
 status[0] = 1  # From here on, an exception is the bug.
 for name, function in after.functions_items():
@@ -41,7 +41,7 @@ for name, function in after.functions_items():
         free += [g for g in relax.analysis.all_global_vars(function) if g not in after.functions]
         assert not free, f"undefined: {free}"
         pure = lambda one: one.with_attr("relax.force_pure", one.is_pure)  # Purity is not the question.
-        after[name] = tvm_ffi.structural_map(function, [(relax.Function, pure)])
+        after[name] = everywhere(function, [(relax.Function, pure)])
 try:
     relax.analysis.well_formed(after)
 except ValueError as error:

@@ -33,8 +33,9 @@ def show():
                     'annotations=', 'T.sblock_attr(', 'tirx.is_scheduled'))
             ):
                 of = tvm.get_global_func('tvm.s_tir.meta_schedule.normalize_mod')(f)
-                context = tvm.s_tir.meta_schedule._ffi_api.TuneContext(of, tvm.target.Target({"kind": "llvm", "num-cores": 4}),
-                    tvm.s_tir.meta_schedule.space_generator.PostOrderApply(sch_rules="llvm", postprocs="llvm", mutator_probs={}),
+                context = tvm.s_tir.meta_schedule._ffi_api.TuneContext(of, tvm.target.Target({"kind": "llvm",
+                    "num-cores": 4}), tvm.s_tir.meta_schedule.space_generator.PostOrderApply(sch_rules="llvm",
+                    postprocs="llvm", mutator_probs={}),
                     tvm.s_tir.meta_schedule.search_strategy.ReplayTrace(max_fail_count=5), 'main', 1, 8, lambda *line: None)
                 tvm.s_tir.meta_schedule._ffi_api.TuneContextInitialize(context)
                 context.pre_tuning(2, 2, context.generate_design_space(), tvm.s_tir.meta_schedule.database.MemoryDatabase(),

@@ -14,8 +14,7 @@ with open(os.path.join(os.path.dirname(__file__), "module.json"), encoding="utf-
     Module = tvm.ir.load_json(file.read())
 
 def show():
-    mod = tvm.transform.Sequential([tvm.transform.module_pass(lambda mod,
-        ctx: (lambda names: tvm.IRModule({g: f.with_attr('global_symbol',
+    mod = tvm.transform.Sequential([tvm.transform.module_pass(lambda mod, ctx: (lambda names: tvm.IRModule({g: f.with_attr('global_symbol',
         names[-1]) if g.name_hint == names[0] else f for g, f in mod.functions.items()}, attrs=mod.attrs,
         global_infos=mod.global_infos) if names else mod)(sorted(g.name_hint for g,
         f in mod.functions.items() if not (f.attrs and 'global_symbol' in f.attrs))), opt_level=0),

@@ -248,7 +248,7 @@ class _Look:
             stored=stored_kinds(before),
             operators=operators_in(self.case.module),
             floats=odd_floats(self.case.module),
-            traits=traits_of(before, change.added if change else ()) if step.row.role is Role.SCHEDULES else (),
+            traits=traits_of(before, change) if step.row.role is Role.SCHEDULES else (),
             ends_lives=step.phase not in step.row.place.phases and holds_kills(before),
             changes_input=not step.input_kept,
         )
