@@ -22,7 +22,7 @@ _PHASES: dict[str, Phase] = {
 }
 _FORMS = (None, "any", "sblock", "loops")
 _YES_OR_NO = {"idempotent": False, "preserves_signature": True, "needs_target": False}
-"""Fields that are true or false, and what holds without them."""
+"""Fields that are true or false, as any value of Python is, and what holds without them or for None."""
 _FIELDS = ("phase", "form", *_YES_OR_NO)
 _RECIPES = (*("chains",) * KNOBS.repeats.chains, "private_twins", "tuples_of_tuples", "nested_outputs", "if_on_truths")
 """Shapes of program that rewrites of operators, of functions, of tuples and of branches look for."""
@@ -38,14 +38,12 @@ def _checked(name: str, contract: Mapping[str, object]) -> tuple[str, str | None
         raise ValueError(f"CONTRACTS[{name!r}]['phase'] is {phase!r}, not one of {', '.join(_PHASES)}")
     if not (form is None or isinstance(form, str)) or form not in _FORMS:
         raise ValueError(f"CONTRACTS[{name!r}]['form'] is {form!r}, not one of sblock, loops, any")
-    for field in _YES_OR_NO:
-        if not isinstance(value := contract.get(field, False), bool):
-            raise ValueError(f"CONTRACTS[{name!r}][{field!r}] is {value!r}, not True or False")
     return phase, form
 
 
 def _promises(contract: Mapping[str, object], field: str) -> bool:
-    return bool(contract.get(field, _YES_OR_NO[field]))
+    value = contract.get(field)
+    return _YES_OR_NO[field] if value is None else bool(value)
 
 
 def source_of(name: str) -> str:
@@ -80,23 +78,24 @@ def rows_from_contracts(names: Iterable[str], contracts: Mapping[str, Mapping[st
     """One row per loaded pass; without a contract, a high-level pass that keeps meaning and signature. A promise that
     is not made (idempotence) is not held against the pass.
 
-    ValueError when a contract's field has none of the documented values.
+    ValueError when a contract's `phase` or `form` is none of the documented values.
     """
     return {name: _row(name, contracts.get(name, {})) for name in names}
 
 
 def ignored(names: Collection[str], contracts: Mapping[object, Mapping[object, object]]) -> tuple[str, ...]:
-    """A line on each contract of a pass that there is not, and on each field that no contract has."""
+    """A line on each contract of a pass that there is not, and on each field that looks like a misspelt one. Any other
+    field is a note of the file's own."""
     lines = []
     for name, contract in contracts.items():
         if name not in names:
-            lines.append(f"CONTRACTS[{name!r}]: no such pass in PASSES{_meant(name, names)}")
+            meant = _meant(name, names)
+            lines.append(f"CONTRACTS[{name!r}]: no such pass in PASSES{f'; did you mean {meant}?' if meant else ''}")
         for field in contract:
-            if field not in _FIELDS:
-                lines.append(f"CONTRACTS[{name!r}][{field!r}]: no such field{_meant(field, _FIELDS)}")
+            if field not in _FIELDS and (meant := _meant(field, _FIELDS)):
+                lines.append(f"CONTRACTS[{name!r}][{field!r}]: no such field; did you mean {meant}?")
     return tuple(lines)
 
 
 def _meant(word: object, words: Collection[str]) -> str:
-    close = get_close_matches(str(word), words, n=1)
-    return f"; did you mean {close[0]}?" if close else f"; there are {', '.join(words)}"
+    return next(iter(get_close_matches(str(word), words, n=1, cutoff=0.75)), "")

@@ -195,7 +195,6 @@ LOADED = [
     ("PASSES = {'A': 3}", "defines no PASSES"),
     ("PASSES = {'A': lambda: 0}; CONTRACTS = {'A': {'phase': 'x'}}", "phase"),
     ("PASSES = {'A': lambda: 0}; CONTRACTS = {'A': {'phase': []}}", "phase"),
-    ("PASSES = {'A': lambda: 0}; CONTRACTS = {'A': {'idempotent': 'no'}}", "is 'no', not True or False"),
     ("PASSES = {'A': lambda: 0}; CONTRACTS = 3", "CONTRACTS"),
     ("PASSES = {'A': lambda: 0}; CONTRACTS = {'A': 3}", "CONTRACTS"),
     ("PASSES = {3: lambda: 0}", "defines no PASSES"),

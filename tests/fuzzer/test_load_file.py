@@ -8,6 +8,7 @@ import pytest
 
 from fuzzer import cli
 from fuzzer.trial.load_file import complaint_about
+from generators.passes.loaded import ignored, rows_from_contracts
 from tests.fuzzer.module_files import GOOD
 
 pytestmark = pytest.mark.usefixtures("few_other_builds")
@@ -45,6 +46,17 @@ def test_what_is_ignored_of_a_loaded_file_is_said(
     assert [line.partition("ignored: ")[2] for line in ours] == [
         "CONTRACTS['Mime']: no such pass in PASSES; did you mean Mine?",
         "CONTRACTS['Mine']['phse']: no such field; did you mean phase?",
-        "CONTRACTS['Mine']['colour']: no such field; there are phase, form, idempotent, preserves_signature, "
-        "needs_target",
     ]
+
+
+def test_notes_of_the_file_s_own_and_unset_fields_are_taken_as_they_are() -> None:
+    """Files of seeded faults hold None for what does not matter, a target's name, and what they are about."""
+    contract = {"phase": "tir", "form": None, "needs_target": "cuda", "idempotent": None, "preserves_signature": None}
+    notes = {"oracle": "numeric", "feature": "x", "symptom": "y", "upstream": "z"}
+    assert ignored(("Mine",), {"Mine": {**contract, **notes}}) == ()
+    row = rows_from_contracts(("Mine",), {"Mine": {**contract, **notes}})["Mine"]
+    plain = rows_from_contracts(("Mine",), {"Mine": {"phase": "tir", "needs_target": True}})["Mine"]
+    assert row == plain
+    assert row.place.needs_target and not row.promise.idempotent
+    unset = rows_from_contracts(("Mine",), {"Mine": {"needs_target": None}})["Mine"]
+    assert unset == rows_from_contracts(("Mine",), {})["Mine"]
