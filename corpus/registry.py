@@ -23,7 +23,7 @@ import msgspec
 import tomlkit
 from packaging.version import InvalidVersion, Version
 
-from corpus.cause import UNCERTAIN
+from corpus.blamed import blames
 from corpus.escapes import is_slug, one_line
 from corpus.named_errors import naming
 from corpus.regular_files import read_regular
@@ -179,18 +179,6 @@ class Registry:
         where = f"{self.path}, line {lost[0].line}" if lost[0].line else str(self.path)
         more = f"; {len(lost) - 1} more of {len(named)} {'is' if len(lost) == 2 else 'are'} not there either"
         return one_line(f"{where}: case: no folder {lost[0].case} in {folder}{more if len(lost) > 1 else ''}")
-
-
-_SOURCE = re.compile(r"\.(?:py|cc|cpp|cu|h)$")
-
-
-def blames(cause: str, name: str) -> bool:
-    """Whether a cause says that the pass is to blame: as "FuseOps: what", or as "place in FuseOps: what"."""
-    where, _, what = cause.removeprefix(UNCERTAIN).partition(": ")
-    if not _SOURCE.search(where):
-        return name in (where, where.rpartition(" in ")[2])
-    _, blamed, of_function = what.partition(": ")[0].rpartition(" in ")
-    return bool(blamed) and of_function == name
 
 
 def cause_id(cause: str) -> str:

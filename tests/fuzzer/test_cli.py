@@ -190,14 +190,6 @@ def test_reduce_writes_the_script(passfuzz: Any, fake: Any, tmp_path: Path) -> N
     assert calls == [(tmp_path, options)]
 
 
-def test_one_trial_is_singular(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
-    sizes = {f"{name}{at}": 1.0 for name in ("bindings", "statements", "passes") for at in ("", "_before")}
-    reduced = {**sizes, "oracle_calls": 1, "seconds": 0.5}
-    fake("fuzzer.commands.reduce", "reduce_case", lambda *_: ReduceResult("print(1)\n", reduced, "a", "{}"))
-    _, stdout, _ = passfuzz("reduce", tmp_path, "-o", tmp_path / "small.py")
-    assert "1 pass -> 1, 1 trial, 0.5 s" in stdout
-
-
 def test_replay_reports_a_regression(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
     rows = (
         ReplayRow("tvm-17340", "0.27.0", "fails as known"),
