@@ -23,6 +23,7 @@ import msgspec
 import tomlkit
 from packaging.version import InvalidVersion, Version
 
+from corpus.blamed import blames
 from corpus.escapes import is_slug, one_line
 from corpus.named_errors import naming
 from corpus.regular_files import read_regular
@@ -103,9 +104,8 @@ class KnownCause:
         return self.status == "limitation" and bool(self.quote) and self.quote in message
 
     def names(self, name: str) -> bool:
-        """Whether it says that this pass is to blame, or its cause has the name in it."""
-        word = re.compile(rf"(?<![\w.]){re.escape(name)}(?![\w.])")
-        return name in self.passes or any(word.search(cause) for cause in (self.cause, *self.also))
+        """Whether it says that this pass is to blame, or one of its causes does."""
+        return name in self.passes or any(blames(cause, name) for cause in (self.cause, *self.also))
 
     def is_fixed_in(self, version: str) -> bool:
         """Whether a TVM of this version has the fix; False where either version cannot be compared."""
@@ -177,8 +177,8 @@ class Registry:
         if not lost:
             return ""
         where = f"{self.path}, line {lost[0].line}" if lost[0].line else str(self.path)
-        more = f"; {len(lost) - 1} more of {len(named)} are not there either" if len(lost) > 1 else ""
-        return one_line(f"{where}: case: no folder {lost[0].case} in {folder}{more}")
+        more = f"; {len(lost) - 1} more of {len(named)} {'is' if len(lost) == 2 else 'are'} not there either"
+        return one_line(f"{where}: case: no folder {lost[0].case} in {folder}{more if len(lost) > 1 else ''}")
 
 
 def cause_id(cause: str) -> str:

@@ -22,6 +22,9 @@ def main() -> None:
 def _end() -> None:
     """Ends the process as `fuzzer.errors` says of an interrupt; a second one cannot disturb that."""
     try:
+        import signal
+
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         os.write(2, b"passfuzz: interrupted\n")
     finally:  # stderr may be closed
         os._exit(130)

@@ -124,7 +124,7 @@ def status_of(error: BaseException) -> ExitStatus:
 def of_system(error: OSError) -> str:
     """An error of the system for people: the file, and what is wrong with it."""
     if not error.strerror:
-        return str(error)
+        return str(error) or type(error).__name__
     what = error.strerror[0].lower() + error.strerror[1:]
     names = " -> ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
     return f"{names}: {what}" if names else what

@@ -92,7 +92,7 @@ class Known:
         return entry is not None and self.standing(entry) in KNOWN
 
     def new_tiers(self, failures: Iterable[Failure], loaded: Sequence[str]) -> tuple[Tier, ...]:
-        """The tiers of failures that no reduction can make known. loaded: the passes that are the user's own."""
+        """The tiers of failures of which nothing known names the pass. loaded: the passes that are the user's own."""
         own = (failure for failure in failures if failure.culprit in loaded)
         return tuple(sorted({failure.tier for failure in own if self._is_silent_on(failure)}))
 
@@ -101,7 +101,8 @@ class Known:
         name = failure.culprit
         if any(names_culprit(slug, name) for slug in self.signatures):
             return False
-        return not (any(entry.names(name) for entry in self.registry.entries) or self.looks_known(failure))
+        named = any(entry.names(name) and self.standing(entry) in KNOWN for entry in self.registry.entries)
+        return not (named or self.looks_known(failure))
 
 
 def _text(row: FindingRow, said: str) -> str:

@@ -144,7 +144,7 @@ def show_reduction(result: ReduceResult | NothingToReduce, output: Path, as_json
         f"{number_of(int(told[f'{plural}_before']), one, plural)} -> {told[plural]:g}"
         for one, plural in (("binding", "bindings"), ("statement", "statements"), ("pass", "passes"))
     ]
-    cost = f"{told['oracle_calls']:g} trials, {told['seconds']:.1f} s"
+    cost = f"{number_of(int(told['oracle_calls']), 'trial')}, {told['seconds']:.1f} s"
     terminal.say(one_line(f"wrote {output}: {', '.join(sizes)}, {cost}"))
     if result.kept:
         terminal.say(one_line(f"kept: {result.kept}"))

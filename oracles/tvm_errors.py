@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import linecache
 import re
+import subprocess
 import sysconfig
 import traceback
 from pathlib import Path, PurePath
@@ -39,6 +40,10 @@ STATED_LIMIT = re.compile(
 """Internal errors that state an order of passes or a limit which is there for now: known, and not this pass's bug."""
 
 _RAISE = re.compile(r"\s*raise\b")
+_OF_THE_ENVIRONMENT = (OSError, ImportError, subprocess.SubprocessError)
+"""What Python's library says of a tool, file or module that is not there: no fault of a pass that needs it."""
+_STARTS_OR_IMPORTS = re.compile(r"^<frozen importlib|[/\\](subprocess|importlib[/\\]\w+)\.py$")
+"""The files of Python's library that say so: of these kinds, which tvm_ffi does not know, it makes a RuntimeError."""
 _STANDARD = tuple({Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")})
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _NUMPY = Path(np.__file__).parent
@@ -48,15 +53,15 @@ def raised_from(exception: BaseException) -> Raised:
     """The exception as a value.
 
     `explicit` is true for a diagnostic: raised by a `raise` statement (not one inside an item or attribute look-up,
-    and not one of Python's library or NumPy, which know nothing of passes), or by C++ with a kind and a text that
-    explains. tvm_ffi appends C++ frames to Python's traceback in order of calls, so the last frame with a file is where
-    the error came from.
+    and not one of Python's library or NumPy, which know nothing of passes, unless it is about the environment), or by
+    C++ with a kind and a text that explains. tvm_ffi appends C++ frames to Python's traceback in order of calls, so the
+    last frame with a file is where the error came from.
     """
     frames = traceback.extract_tb(exception.__traceback__)
     text = "".join(traceback.format_exception(type(exception), exception, exception.__traceback__))
     message = said_by(exception)
     kind = type(exception).__name__
-    return Raised(kind, message, _is_explicit(kind, message, frames), text)
+    return Raised(kind, message, _is_explicit(exception, message, frames), text)
 
 
 def said_by(exception: BaseException) -> str:
@@ -68,12 +73,13 @@ def said_by(exception: BaseException) -> str:
             return str(exception)
 
 
-def _is_explicit(kind: str, message: str, frames: traceback.StackSummary) -> bool:
+def _is_explicit(exception: BaseException, message: str, frames: traceback.StackSummary) -> bool:
+    kind = type(exception).__name__
     if kind == "InternalError" or _CONVERSION.search(headline(message)):
         return False
     last = next((frame for frame in reversed(frames) if frame.filename != "<unknown>"), None)
     if last is not None and _is_of_a_library(last.filename):
-        return False
+        return _is_of_the_environment(exception, last.filename)
     if last is None or not last.filename.endswith(".py"):
         return kind not in HAPPENED
     if _is_look_up(last):
@@ -90,6 +96,13 @@ def _is_of_a_library(file: str) -> bool:
     if path.is_relative_to(_NUMPY):
         return True
     return _INSTALLED.isdisjoint(path.parts) and any(path.is_relative_to(folder) for folder in _STANDARD)
+
+
+def _is_of_the_environment(exception: BaseException, file: str) -> bool:
+    """Whether what a file of Python's library has raised is about the environment."""
+    if isinstance(exception, _OF_THE_ENVIRONMENT):
+        return True
+    return type(exception) is RuntimeError and bool(_STARTS_OR_IMPORTS.search(file))
 
 
 def _is_look_up(frame: traceback.FrameSummary) -> bool:

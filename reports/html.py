@@ -17,6 +17,7 @@ import jinja2
 from markupsafe import Markup
 
 from corpus.escapes import IN_MARKUP, issue_url, one_line, visible
+from corpus.number_of import number_of
 from corpus.severity import ODD_ORDER, Severity
 from reports import pictures
 from reports.causes import CauseRow, headline
@@ -249,7 +250,7 @@ def _reasons(tally: Tally) -> list[tuple[str, str, tuple[ReasonGroup, ...]]]:
 @cache
 def _environment() -> jinja2.Environment:
     made = environment()
-    made.globals.update(words=SEVERITY_WORDS, odd=ODD_ORDER)
+    made.globals.update(words=SEVERITY_WORDS, odd=ODD_ORDER, number_of=number_of)
     made.filters.update(share=share, clock=_clock)
     return made
 

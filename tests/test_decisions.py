@@ -22,6 +22,7 @@ SAID = {"symptom", "reason", "message", "detail", "how", "title"}
 """Names of texts for people."""
 
 READ = {
+    "corpus/blamed.py": (1, "causes in a registry, which people edit"),
     "corpus/cause.py": (5, "what TVM and Python raise"),
     "corpus/migration.py": (15, "messages in case folders of old schemas, which lack evidence"),
     "corpus/statements.py": (1, "constructors of passes"),

@@ -52,7 +52,17 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "corpus": (
         ("answers", "escapes", "number_of", "regular_files", "statements", "toml_text", "wanted", "whole_folder"),
-        ("arrays_file", "encoding", "frames", "imported_files", "migration", "named_errors", "own", "poison_fill"),
+        (
+            "arrays_file",
+            "blamed",
+            "encoding",
+            "frames",
+            "imported_files",
+            "migration",
+            "named_errors",
+            "own",
+            "poison_fill",
+        ),
         ("loaded_file", "portable", "repro_imports", "rewrites", "schedule", "script_losses", "script_modules"),
         ("signature", "throw_site", "tracebacks"),
         ("cause", "severity"),

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from corpus.escapes import one_line
+from corpus.number_of import number_of
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.plugin.harvested import Harvested, NoSeed, Seed
 from fuzzer.processes.lines import Lines
@@ -64,6 +65,8 @@ def show_harvest(result: HarvestResult, seeds: Path, as_json: bool) -> None:
     if as_json:
         print_json(result.to_json())
         return
-    sys.stdout.write(f"{len(result.seeds)} seeds of {result.modules} modules in {one_line(seeds)}\n")
+    sys.stdout.write(
+        f"{number_of(len(result.seeds), 'seed')} of {number_of(result.modules, 'module')} in {one_line(seeds)}\n"
+    )
     for reason, number in result.left_out.items():
         sys.stdout.write(f"  left out {number}: {one_line(reason)}\n")

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from typing_extensions import assert_never
 
+from corpus.number_of import number_of
 from corpus.store import CorruptCase, StoredCase, read_case
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.commands.reduce_asked import ReduceOptions, read_predicate
@@ -79,20 +80,23 @@ def reduce_case(path: Path, options: ReduceOptions, display: Display | None = No
         request, before = _resumed(request, out)
         if out is not None and not trusted:
             admit(out.resume, request.case, options.load)
+    reducing = _Reducing(request, out, display)
     try:
-        reduction = _Reducing(request, out, display).reduction()
+        reduction = reducing.reduction()
         if isinstance(reduction, NothingFails):
             return NothingToReduce(reduction.tried)
         reduction = replace_sizes(reduction, before)
         tries = max(options.keep.flaky, 1 if reduction.shows is None else 2)
         what = None if request.predicate is not None else shown(reduction, request.trust, tries, request.case.load)
     except KeyboardInterrupt as stop:
-        raise KeyboardInterrupt(_what_is_there(out)) from stop
+        raise KeyboardInterrupt(_what_is_there(out, reducing.best)) from stop
     return _result(reduction, what, request, out)
 
 
-def _what_is_there(out: ReductionOutput | None) -> str:
+def _what_is_there(out: ReductionOutput | None, best: Better | None) -> str:
     """What an interrupted reduction leaves."""
+    if out is None and best is not None:
+        return "something smaller was found, and nothing was written"
     if out is None or not out.written:
         return "nothing smaller was found, and nothing was written"
     return f"the smallest so far, not confirmed, is in {out.script}; --resume goes on"
@@ -323,7 +327,7 @@ def _unfinished(reduction: Reduction, time_s: float) -> str:
     if reduction.stopped:
         return "interrupted; --resume goes on"
     if reduction.reduced["seconds"] < time_s / 2:
-        return f"stopped after {reduction.reduced['oracle_calls']:g} trials; --resume goes on"
+        return f"stopped after {number_of(int(reduction.reduced['oracle_calls']), 'trial')}; --resume goes on"
     return f"time ran out; --time {_written(LONGER * time_s)} --resume goes on"
 
 

@@ -120,7 +120,7 @@ def _merged(triage: Triage, terminal: Terminal, cause: CauseRow, ask: Prompt) ->
         return True
     for entry in found[:SHOWN_ENTRIES]:
         terminal.say(f"{cause_id(entry.identity)}  {one_line(entry.title)}")
-    terminal.say(f"{len(found)} entries; type the ID of one")
+    terminal.say(f"{number_of(len(found), 'entry', 'entries')}; type the ID of one")
     return False
 
 

@@ -95,7 +95,7 @@ def place_in(path: Path, error: BaseException) -> str:
 def first_line(error: BaseException) -> str:
     """The kind of an exception and the first line of its text."""
     said = error.msg if isinstance(error, SyntaxError) else str(error)  # whose text ends with its file and line
-    text = said.strip().splitlines()
+    text = (said or "").strip().splitlines()
     return f"{type(error).__name__}: {text[0] if text else 'no message'}"
 
 

@@ -2,7 +2,7 @@
 
 A script that says that the bug is gone is tried with other settings: with other bytes in uninitialised memory that it
 reads (`corpus.poison_fill`), and without LLVM's optimisation where it builds, as most cases were. What is kept is the
-script that was run last.
+script that shows it, and the first one where none does.
 Where a target runs in threads, no script of TVM's alone can show numbers without a device: there `passfuzz check` must
 find the case wrong. What a device has shown, the script shows there.
 """
@@ -64,12 +64,13 @@ class Tried:
 def confirmed(finding: Finding, room: Path) -> Tried:
     """Whether the finding shows, with any of the settings that its script is to be tried with. Writes under `room`."""
     tried = Tried(finding, False)
-    for setting in with_each_setting(finding):
+    settings = with_each_setting(finding)
+    for setting in settings:
         with tempfile.TemporaryDirectory(prefix="trial-", dir=room, ignore_cleanup_errors=True) as folder:
             tried, gone = _tried(setting, Path(folder))
         if not gone:
             break
-    return tried
+    return tried if tried.shown else replace(tried, finding=settings[0])
 
 
 def _tried(finding: Finding, room: Path) -> tuple[Tried, bool]:
@@ -79,13 +80,16 @@ def _tried(finding: Finding, room: Path) -> tuple[Tried, bool]:
     by_chance = isinstance(evidence, Died) and not crashing_function(finding.verdict.detail)
     folder = save_finding(room, finding)
     runs = list[bool]()
+    status: int | None = None
     for _ in range(TRIALS_BY_CHANCE if each_time else TRIALS_OF_A_DEATH if by_chance else 1):
         try:
             status, said = _run(_command(finding, folder), loaded_environment(finding.case.load))
         except subprocess.TimeoutExpired:
-            return Tried(finding, False, f"no answer within {DEADLINE_S:g} s"), False
-        if status in KILLED:
-            return Tried(finding, False, signal.SIGKILL.name), False
+            status, said, ended = None, b"", f"no answer within {DEADLINE_S:g} s"
+        else:
+            ended = signal.SIGKILL.name if status in KILLED else ""
+        if ended and not (by_chance and runs):
+            return Tried(finding, False, ended), False
         runs.append(status == FAILS and _is_said(finding, said))
         if not (runs[-1] or by_chance):
             return Tried(finding, False), status == PASSES

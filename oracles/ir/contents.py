@@ -67,7 +67,7 @@ def _variables(function: RelaxFunction) -> Iterator[Var]:
 # --- PrimFuncs of sblocks -------------------------------------------------------------------------------
 
 
-class Changed(Protocol):
+class KindsChanged(Protocol):
     """Kinds of what a pass took away and of what it put there."""
 
     @property
@@ -77,7 +77,7 @@ class Changed(Protocol):
     def added(self) -> tuple[str, ...]: ...
 
 
-def traits_of(module: IRModule, changed: Changed | None = None) -> tuple[str, ...]:
+def traits_of(module: IRModule, changed: KindsChanged | None = None) -> tuple[str, ...]:
     """What is special of the sblocks of all PrimFuncs of a module; sorted. () where what a pass has `changed` is told
     from other wrong rewrites without it."""
     if changed is not None and (*changed.removed, *changed.added) == (DIVIDES_BY_NEGATIVE,):

@@ -189,6 +189,7 @@ LOADED = [
     ("import os; os._exit(0)", "ends the process that reads it"),
     ("import ctypes; ctypes.string_at(0)", "SIGSEGV"),
     ("x = 1\ndef (", "mine.py, line 2: SyntaxError: invalid syntax\n"),
+    ("raise SyntaxError", "mine.py, line 1: SyntaxError: no message"),
     ("import no_such_module_anywhere", "mine.py, line 1: ModuleNotFoundError"),
     ("", "defines no PASSES"),
     ("PASSES = {}", "defines no PASSES"),

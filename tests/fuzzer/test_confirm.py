@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from corpus.finding import Expectation, Finding
-from corpus.findings import keep_finding, stored_from
+from corpus.findings import keep_finding, stored_from, with_each_setting
 from corpus.issue import issue_text
 from corpus.poison_fill import FILLS, Fill
 from corpus.repro import repro_text
@@ -111,6 +111,33 @@ def test_a_death_without_a_place_is_tried_several_times(
     assert (f"the script showed it in {rate} runs" in issue_text(tried.finding, stored_from(tried.finding))) == bool(
         rate
     )
+
+
+@pytest.mark.parametrize("ends", ["os.kill(os.getpid(), 9)", "time.sleep(1000)"])
+@pytest.mark.parametrize(("number", "shown"), [(0, False), (1, True), (2, True)])
+def test_a_run_that_says_nothing_is_one_in_which_a_death_did_not_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str, number: int, shown: bool
+) -> None:
+    """The first run alone decides."""
+    runs = tmp_path / "runs"
+    runs.write_text("")
+    saves(
+        monkeypatch,
+        f"import os, time\nruns = open({str(runs)!r}, 'a+')\nnumber = runs.seek(0, 2)\nruns.write('x')\n"
+        f"runs.flush()\nif number == {number}: {ends}\nprint('killed by signal 6')\nraise SystemExit(1)\n",
+    )
+    monkeypatch.setattr(confirm, "DEADLINE_S", 3.0)
+    died = replace(finding(), verdict=Failed(CRASH, "SIGABRT in FuseTIR", "", "FuseTIR", Died("SIGABRT")))
+    tried = confirmed(died, tmp_path)
+    assert (tried.shown, tried.finding.rate) == (shown, "2 of 3" if shown else "")
+    assert bool(tried.ended) != shown
+
+
+def test_what_no_setting_shows_is_kept_with_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saves(monkeypatch, "print('the bug is gone')\n")
+    one = replace(finding(), oracle="build")
+    assert len(with_each_setting(one)) > 1
+    assert confirmed(one, tmp_path) == Tried(one, shown=False)
 
 
 def test_a_death_that_is_never_seen_again_is_not_confirmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

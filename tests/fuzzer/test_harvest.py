@@ -13,7 +13,7 @@ from corpus import own
 from corpus.escapes import is_slug
 from corpus.store import read_case
 from fuzzer.cli import app
-from fuzzer.commands.harvest import harvest
+from fuzzer.commands.harvest import HarvestResult, harvest, show_harvest
 from fuzzer.errors import UsageError
 from fuzzer.trust import admit
 
@@ -87,6 +87,12 @@ def test_a_seed_can_be_checked(kept: Path, tmp_path: Path) -> None:
     checked = CliRunner().invoke(app, ["check", str(seeds / seed), "--json"])
     rows = json.loads(checked.stdout)["rows"]
     assert ("numeric", "passed") in [(row["oracle"], row["verdict"]) for row in rows]
+
+
+def test_one_is_singular(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    show_harvest(HarvestResult(1, ("a",), {}), tmp_path, as_json=False)
+    show_harvest(HarvestResult(2, (), {}), tmp_path, as_json=False)
+    assert capsys.readouterr().out == f"1 seed of 1 module in {tmp_path}\n0 seeds of 2 modules in {tmp_path}\n"
 
 
 def test_a_folder_without_modules_is_refused(tmp_path: Path) -> None:

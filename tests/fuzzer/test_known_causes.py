@@ -270,6 +270,12 @@ def unreduced(culprit: str, tier: Tier = "B", message: str = "it crashed") -> Fa
         ((), (), ("B",)),
         ((KnownCause("MinePlus: it crashed", "A"),), (), ("B",)),
         ((KnownCause("mine.py:run in Mine: it crashed", "A"),), (), ()),
+        ((KnownCause("perhaps Mine: it crashed", "A"),), (), ()),
+        ((KnownCause("mine.py: run in Mine: it crashed", "A"),), (), ()),
+        ((KnownCause("FuseOps: Mine: Mine", "A"),), (), ("B",)),
+        ((KnownCause("mine.py: Mine: it crashed in Mine", "A"),), (), ("B",)),
+        ((KnownCause("Mine: it crashed", "A", "fixed-in", fixed_in="0.28.0"),), (), ("B",)),
+        ((KnownCause("Mine: it crashed", "A", "fixed-in", fixed_in="0.29.0"),), (), ()),
         ((KnownCause("a", "A", passes=("Mine",)),), (), ()),
         ((KnownCause("a", "A", also=("Mine: it crashed",)),), (), ()),
         ((KnownCause("", "A", "limitation", quote="it crashed as it does"),), (), ()),
@@ -298,7 +304,7 @@ def test_a_case_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().err == f"{said}\n"
     (tmp_path / "cases" / "there").rmdir()
     read_known_causes(path, TVM)
-    assert "; 1 more of 2 are not there either\n" in capsys.readouterr().err
+    assert "; 1 more of 2 is not there either\n" in capsys.readouterr().err
 
 
 def test_the_cases_of_the_shipped_registry_are_there(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ import pytest
 from corpus.own import is_own
 from corpus.replayable import CORPUS
 from fuzzer.commands import reduce as reduce_command
+from fuzzer.commands.reduce import ReduceOptions, reduce_case
 from fuzzer.commands.reduce_output import FILES, ReductionOutput, identity, output_of_reduction
 from fuzzer.commands.reduce_shown import proposed_tries, shown
 from fuzzer.errors import EnvironmentFault, UsageError
@@ -132,6 +133,16 @@ def test_a_second_ctrl_c_says_where_the_smallest_is(passfuzz: Any, answering: An
     assert status == 130
     assert f"passfuzz: interrupted: the smallest so far, not confirmed, is in {output}; --resume goes on\n" in stderr
     assert output.read_text() == BETTER.repro
+
+
+def test_a_second_ctrl_c_without_an_output_says_that_nothing_is_written(answering: Any, module: Path) -> None:
+    def answer(request: Request, hear: Any, look: Any) -> list[Reply]:
+        heard(hear, KEPT, BETTER)
+        raise KeyboardInterrupt
+
+    answering(answer)
+    with pytest.raises(KeyboardInterrupt, match="^something smaller was found, and nothing was written$"):
+        reduce_case(module, ReduceOptions(output=None, trust=True))
 
 
 def test_a_clock_is_ahead_once_the_user_wants_an_end(tmp_path: Path, module: Path) -> None:

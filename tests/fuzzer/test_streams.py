@@ -16,7 +16,7 @@ import pytest
 
 from corpus.store import StoredCase, write_atomically, write_case
 from fuzzer.campaign.disk import Disk
-from fuzzer.errors import ExitStatus
+from fuzzer.errors import ExitStatus, line_of
 from generators.case import Case, ModuleText
 from reports.finding_row import row_of
 from reports.summary import append_finding, write_out, write_text
@@ -24,6 +24,10 @@ from tests.fuzzer.module_files import GOOD
 from tests.reports.reports_data import finding, report
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_an_error_of_the_system_that_says_nothing_is_told_by_its_kind() -> None:
+    assert line_of(TimeoutError()) == "error: TimeoutError"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -76,6 +78,9 @@ REJECTIONS: dict[str, Callable[[Any], Any]] = {
     "ValueError": raises(ValueError, "this pass wants two functions"),
     "TypeError": raises(TypeError, "this pass takes no tuples"),
     "RuntimeError": raises(RuntimeError, "no such library"),
+    "tool that is not there": lambda module: subprocess.run(["no-such-tool"], check=False),
+    "tool that fails": lambda module: subprocess.run(["false"], check=True),
+    "Python module that is not there": lambda module: importlib.import_module("no_such_module"),
     "stated limit": raises(
         tvm.error.InternalError, "X do not work for local functions, make sure to run it after LambdaLift"
     ),
