@@ -18,7 +18,10 @@ WIDTH = 118
 
 def steps_of(source: str) -> list[ast.expr]:
     """The steps of such an expression, in order, the result last; [] for any other expression."""
-    made = ast.parse(source, mode="eval").body
+    return _steps(ast.parse(source, mode="eval").body)
+
+
+def _steps(made: ast.expr) -> list[ast.expr]:
     if not isinstance(made, ast.Call) or not made.args or not isinstance(made.args[0], ast.Lambda):
         return []
     last = made.args[0].body
@@ -28,8 +31,9 @@ def steps_of(source: str) -> list[ast.expr]:
 def statements_of(source: str, given: str) -> tuple[list[str], str]:
     """Lines that apply the pass to the module `given`, and what comes out; ([], "") for any other expression, and for
     one in which `mod` is not always the module."""
-    steps, written = steps_of(source), _Written(source, given)
-    if not steps or not _is_plain(ast.parse(source, mode="eval").body):
+    made = ast.parse(source, mode="eval").body
+    steps, written = _steps(made), _Written(source, given)
+    if not steps or not _is_plain(made):
         return [], ""
     return [line for step in steps[:-1] for line in written.lines(step)], written.text(steps[-1])
 

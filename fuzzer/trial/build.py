@@ -32,7 +32,7 @@ from oracles.oracle import BuildOracle
 from oracles.reference.outcome import Unsure, Wrong
 from oracles.table import BUILD, ORACLES
 from oracles.trace import Position, Raised, Step
-from oracles.tvm_errors import headline, in_a_line, states_limit
+from oracles.tvm_errors import in_a_line, states_limit
 from oracles.verdict import CODEGEN, CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, PASSED, Failed, Skipped, Verdict
 from oracles.walk import taken
 from oracles.workbench import Workbench
@@ -179,8 +179,8 @@ class BuildTrial:
         match outcome:
             case None:
                 return PASSED
-            case Raised(kind, message):
-                return Failed(DOES_NOT_RUN, f"{kind}: {headline(message)}", message, CODEGEN)
+            case Raised(_, message):
+                return Failed(DOES_NOT_RUN, in_a_line(outcome), message, CODEGEN)
             case Unsure():
                 return outcome.verdict
             case Wrong(symptom, message, call, evidence):

@@ -40,7 +40,7 @@ from oracles.forked import limit_memory
 from oracles.ir.fingerprint import fingerprint
 from oracles.oracle import Stage, StepOracle, TraceOracle
 from oracles.table import BUILD, ORACLES
-from oracles.tvm_errors import headline, raised_from
+from oracles.tvm_errors import in_a_line, raised_from
 from oracles.verdict import CODEGEN, CRASH, DOES_NOT_BUILD
 
 DIES = (CRASH, DOES_NOT_BUILD)
@@ -109,10 +109,9 @@ def _in_order(failure: Failure, case: Candidate, pipeline: str) -> Iterator[Cand
 
 
 class Threw(Struct, frozen=True, tag="threw"):
-    """What a call raised: the class of the exception, its message and its traceback."""
+    """What a call raised, in a line, and its traceback."""
 
-    kind: str
-    message: str
+    said: str
     traceback: str
 
 
@@ -204,7 +203,7 @@ def _heard(failure: Failure, module: IRModule, plan: Plan, call: Compiles) -> He
                 call(module, target)
         except Exception as error:  # noqa: BLE001 - the boundary to TVM: what it raises is a value here
             raised = raised_from(error)
-            say(Threw(raised.kind, raised.message, raised.traceback))
+            say(Threw(in_a_line(raised), raised.traceback))
 
     return in_child(compiled, Threw | Changed, recorder, plan.deadline_s)
 
@@ -212,5 +211,6 @@ def _heard(failure: Failure, module: IRModule, plan: Plan, call: Compiles) -> He
 def _thrown_alike(failure: Failure, threw: Threw) -> bool:
     """Whether two exceptions are one: the same throw site, and the same message but for names and numbers."""
     site = sites(threw.traceback)[-1:]
-    said = normalise(f"{threw.kind}: {headline(threw.message)}")
-    return bool(site) and site == sites(failure.detail)[-1:] and normalise(failure.message).endswith(said)
+    return (
+        bool(site) and site == sites(failure.detail)[-1:] and normalise(failure.message).endswith(normalise(threw.said))
+    )
