@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from corpus.poison_fill import Fill
+from corpus.rate import ReproRate
 from corpus.signature import Signature
 from generators.case import Argument, Case, Shape, Tier
 from generators.dtypes import Array
@@ -81,7 +82,7 @@ class Finding:
     `cause`: as `str(corpus.cause.Cause)`, "" where it is not known. `environment`: names and versions of what it was
     seen on, for an issue. `official`: the call that shows it by an official pipeline, as Python text over `Module`; ""
     where none is known. `own_fault`: what raised in passfuzz while more was asked of the finding, which makes its cause
-    a guess; "" as a rule. `rate`: how many of its runs its script showed it in, as "2 of 3"; "" where each one did.
+    a guess; "" as a rule. `rate`: how many of its runs its script showed it in; None where each one did.
     """
 
     case: Case
@@ -103,7 +104,7 @@ class Finding:
     environment: tuple[tuple[str, str], ...] = ()
     official: str = ""
     own_fault: str = ""
-    rate: str = ""
+    rate: ReproRate | None = None
 
     @property
     def died(self) -> str:

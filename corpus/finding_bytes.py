@@ -15,6 +15,7 @@ import numpy as np
 from corpus.encoding import UnreadableArgument, decode, encode
 from corpus.finding import Aftermath, Expectation, Finding, ReductionStats
 from corpus.poison_fill import MEANINGS, Fill
+from corpus.rate import ReproRate
 from corpus.signature import Signature
 from generators.case import Argument, Case, EntryCall, ModuleText, Origin, PassCall, Tier
 from generators.dtypes import Array
@@ -76,7 +77,7 @@ class _FindingFields(msgspec.Struct):
     environment: tuple[tuple[str, str], ...]
     official: str
     own_fault: str
-    rate: str
+    rate: ReproRate | None
     arrays: dict[str, _Elements]
 
 

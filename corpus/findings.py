@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import msgspec
+
 from corpus.finding import Finding
 from corpus.issue import Similar, issue_text
-from corpus.readme import readme_text
+from corpus.rate import ReproRate
+from corpus.readme import STATUSES, by_chance, readme_text
 from corpus.repro import can_be_unoptimised, fills_for, repro_text
 from corpus.store import StoredCase, contents_of, write_contents
 from corpus.wording import title_of_failure
@@ -35,6 +39,7 @@ def stored_from(finding: Finding) -> StoredCase:
         unoptimised=finding.unoptimised,
         evidence=finding.verdict.evidence,
         cause=finding.cause or None,
+        rate=finding.rate,
     )
     return replace(stored, title=str(title_of_failure(stored, finding.verdict.detail)))
 
@@ -51,9 +56,17 @@ def folder_of(finding: Finding, similar: Sequence[Similar] = ()) -> dict[str, by
     stored = stored_from(finding)
     repro, verdict = repro_text(stored), finding.verdict
     said = (verdict.difference, finding.fault, finding.promise)
-    more = {"detail": verdict.detail, "official": finding.official, "rate": finding.rate}
-    text = readme_text(stored, repro, finding.tvm, *said, **more)
+    text = readme_text(stored, repro, finding.tvm, *said, detail=verdict.detail, official=finding.official)
     return contents_of(stored, repro, text, issue_text(finding, stored, similar))
+
+
+def by_chance_alone(folder: Mapping[str, bytes], rate: ReproRate) -> dict[str, bytes]:
+    """The files of a case folder, with how often its script has shown the failure."""
+    case = msgspec.json.decode(folder["case.json"], type=dict[str, object])
+    record = json.dumps({**case, "rate": msgspec.structs.asdict(rate)}, indent=1, ensure_ascii=False)
+    told = f"{STATUSES}{by_chance(rate)}\n".encode()
+    readme = folder["README.md"].replace(str(STATUSES).encode(), told, 1)
+    return {**folder, "case.json": f"{record}\n".encode(), "README.md": readme}
 
 
 def save_finding(out: Path, finding: Finding, similar: Sequence[Similar] = (), *, made_here: bool = True) -> Path:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from corpus.escapes import Markdown, one_line
 from corpus.finding import Finding
-from corpus.readme import ERRORS, LONGEST_OUTPUTS, NOTHING, actual, expected, shortened
+from corpus.readme import ERRORS, LONGEST_OUTPUTS, NOTHING, actual, by_chance, expected, shortened
 from corpus.repro import fill_of, plain_text, runs_kernels, script_of
 from corpus.store import StoredCase
 from corpus.tracebacks import backtrace_text, crashing_function, link_to, raised_text, raising_frame, traceback_text
@@ -84,7 +84,7 @@ def _to_reproduce(finding: Finding, stored: StoredCase, script: str | None) -> M
         "",
         (
             of("\n## To reproduce\n\n"),
-            of("It depends on chance: the script showed it in {} runs.\n\n", finding.rate) if finding.rate else NOTHING,
+            of("{}\n\n", by_chance(stored.rate)) if stored.rate else NOTHING,
             of("{}", _BESIDE) if json else NOTHING,
             of("{}\n\n{}\n\n", _AS_PRINTED, Markdown.fenced(_bare(stored.case.module.script), "python"))
             if json

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from corpus.escapes import Markdown, one_line
+from corpus.rate import ReproRate
 from corpus.repro import runs_kernels, script_of, shown_by_script
 from corpus.store import StoredCase
 from corpus.tracebacks import crashing_function, of_runtime, raised_text
@@ -19,6 +20,7 @@ _WITHOUT_A_DEVICE = Markdown.of(
     "{} `passfuzz check` on this folder needs none, and has shown the same in a fresh process.", _KERNELS
 )
 NOTHING = Markdown("")
+STATUSES = Markdown("Exit status 1: the bug is there. 0: it is gone. 2: this TVM cannot run it.\n")
 ERRORS = (CRASH, DOES_NOT_BUILD, DOES_NOT_RUN)
 """Symptoms that TVM tells of itself."""
 LONGEST_TEXT = 8_000
@@ -37,14 +39,13 @@ def readme_text(
     promise: str = "",
     official: str = "",
     detail: str = "",
-    rate: str = "",
 ) -> str:
     """The report: what, where, since when, and the smallest script. `tvm` is the version that it was seen on.
 
     difference: what the pass did to the functions, as a unified diff. fault: lines on whose fault it is.
     promise: what the oracle's row says that must hold; "" where there is none. detail: TVM's traceback, or what a
     crashed process has printed; "" where there is none. official: the call that shows it by an official pipeline; ""
-    where none is known. rate: how many runs of the script show it, "" for each.
+    where none is known.
     """
     of, code = Markdown.of, Markdown.code
     parts = (
@@ -57,11 +58,16 @@ def readme_text(
         else NOTHING,
         of("\n## Whose fault\n\n{}", Markdown.joined("", (of("- {}\n", line) for line in fault))) if fault else NOTHING,
         _versions(stored),
-        of("\n## To reproduce\n\nExit status 1: the bug is there. 0: it is gone. 2: this TVM cannot run it.\n"),
-        of("It depends on chance: the script showed it in {} runs.\n", rate) if rate else NOTHING,
+        of("\n## To reproduce\n\n{}", STATUSES),
+        of("{}\n", by_chance(stored.rate)) if stored.rate else NOTHING,
         of("{}\n{}\n", _of_kernels(stored), Markdown.fenced(repro, "python")),
     )
     return Markdown.joined("", parts)
+
+
+def by_chance(rate: ReproRate) -> Markdown:
+    """A sentence on how often the script of a case shows a failure that it does not show each time."""
+    return Markdown.of("It depends on chance: the script showed it in {} runs.", rate)
 
 
 def expected(stored: StoredCase, promise: str) -> Markdown:

@@ -14,34 +14,32 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias, TypeVar
+from typing import TypeVar
 
 import msgspec
 import numpy as np
 
 from corpus import arrays_file, own
+from corpus.case_record import SCHEMA, SHAPES, CaseRecord, CaseSchema, ExpectationRecord, OriginRecord, ScriptOutcome
 from corpus.encoding import UnreadableArgument, decode, encode
 from corpus.escapes import is_slug, one_line
 from corpus.finding import Expectation
-from corpus.migration import evidence_before_schema_3
 from corpus.module_text import UnreadableModule, with_imports, without_imports
 from corpus.named_errors import naming
-from corpus.poison_fill import MEANINGS, Fill
+from corpus.poison_fill import Fill
+from corpus.rate import ReproRate
 from corpus.regular_files import MEBIBYTE, NotRegular, read_regular
 from corpus.whole_folder import write_folder
 from generators.case import Argument, Case, EntryCall, ModuleText, Origin, PassCall
 from generators.dtypes import Array
 from generators.json_values import JsonObject
-from generators.passes.constructors import expression
 from generators.targets import TARGETS
 from oracles import evidence
 from oracles.evidence import Evidence
 
-SCHEMA = 3
 MOST_TEXT = 64 * MEBIBYTE
 """Bytes of a text file of a case that are read; the largest that passfuzz has written is smaller by far."""
 LONGEST_REASON = 300
-ScriptOutcome: TypeAlias = Literal["fails", "passes"]
 
 
 class CorruptCase(Exception):
@@ -61,6 +59,7 @@ class StoredCase:
     signature: the slug of the finding, where it came from one. fill: what uninitialised memory holds in its script.
     unoptimised: its script builds without LLVM's optimisation, which hides the bug.
     evidence: what kind of wrong it is. cause: as `str(corpus.cause.Cause)`, None where it is not known.
+    rate: how many runs of its script show it; None where each one does.
     """
 
     case: Case
@@ -77,6 +76,7 @@ class StoredCase:
     evidence: Evidence | None = None
     cause: str | None = None
     unoptimised: bool = False
+    rate: ReproRate | None = None
 
     def outcome_on(self, version: str) -> ScriptOutcome | None:
         """What is expected on a TVM version, None when nothing is known of it."""
@@ -175,6 +175,7 @@ def to_json(stored: StoredCase, arrays: dict[str, Array]) -> JsonObject:
         "expectations": [_expectation_json(expectation, arrays) for expectation in stored.expectations],
         **({"fill": asdict(stored.fill)} if stored.fill != Fill() else {}),
         **({"unoptimised": True} if stored.unoptimised else {}),
+        **({"rate": msgspec.structs.asdict(stored.rate)} if stored.rate else {}),
     }
 
 
@@ -194,87 +195,7 @@ def _expectation_json(expectation: Expectation, arrays: dict[str, Array]) -> Jso
 # --- reading --------------------------------------------------------------------------------------------
 
 
-class _PassFile(msgspec.Struct):
-    name: str
-    source: str
-    options: str = ""
-
-    def call(self) -> PassCall:
-        return PassCall(self.name, expression(self.source), expression(self.options))
-
-
-class _CallFile(msgspec.Struct):
-    function: str
-    arguments: list[object]
-
-
-class _OriginFile(msgspec.Struct):
-    seed: int | None = None
-    index: int | None = None
-    file: str | None = None
-    captured: bool = False
-
-
-class _ExpectationFile(msgspec.Struct):
-    call: Annotated[int, msgspec.Meta(ge=0)]
-    outputs: list[object]
-    tolerances: list[object]
-
-
-class _FillFile(msgspec.Struct):
-    byte: int = Fill().byte
-    scratch: bool = Fill().scratch
-
-    def fill(self) -> Fill:
-        if self.byte not in MEANINGS:
-            raise ValueError(f"fill: no byte {self.byte}")
-        return Fill(self.byte, self.scratch)
-
-
-class _CaseSchema(msgspec.Struct):
-    schema: object = None
-
-
-class _CaseFile(msgspec.Struct):
-    """`case.json` of schema 1, whose failures had no evidence."""
-
-    schema: int
-    title: str
-    oracle: str
-    symptom: str
-    culprit: str
-    expected: dict[str, ScriptOutcome]
-    module: Literal["module.py", "module.json"]
-    target: str
-    setup: list[_PassFile]
-    passes: list[_PassFile]
-    calls: list[_CallFile]
-    message: str = ""
-    issue: str | None = None
-    signature: str | None = None
-    cause: str | None = None
-    load: str | None = None
-    origin: _OriginFile | None = None
-    expectations: list[_ExpectationFile] = []
-    fill: _FillFile = msgspec.field(default_factory=_FillFile)
-    unoptimised: bool = False
-
-    def what_is_wrong(self) -> Evidence | None:
-        return evidence_before_schema_3(self.schema, self.oracle, self.symptom, self.message)
-
-
-class _CaseFile2(_CaseFile, kw_only=True):
-    """Schemas 2 and 3, which has records of more kinds."""
-
-    evidence: Evidence | None
-
-    def what_is_wrong(self) -> Evidence | None:
-        return self.evidence or super().what_is_wrong()
-
-
 _VERSION = re.compile(r"[\w.+-]{0,64}", re.ASCII)
-_SCHEMAS: dict[object, type[_CaseFile]] = {1: _CaseFile, 2: _CaseFile2, 3: _CaseFile2}
-
 _Shape = TypeVar("_Shape", bound=msgspec.Struct)
 
 UNREADABLE = (OSError, ValueError, TypeError, LookupError, ArithmeticError, EOFError, RuntimeError, MemoryError)
@@ -289,8 +210,8 @@ def read_case(folder: Path) -> StoredCase:
     """
     try:
         data = read_regular(folder / "case.json", MOST_TEXT)
-        schema = _file_of(folder / "case.json", data, _CaseSchema).schema
-        shape = _SCHEMAS.get(schema) if isinstance(schema, int) else None
+        schema = _file_of(folder / "case.json", data, CaseSchema).schema
+        shape = SHAPES.get(schema) if isinstance(schema, int) else None
         if shape is None:
             raise CorruptCase(folder / "case.json", f"unknown schema {schema!r}")
         with warnings.catch_warnings():
@@ -318,7 +239,7 @@ def _file_of(path: Path, data: bytes, shape: type[_Shape]) -> _Shape:
         raise CorruptCase(path, why(error)) from error
 
 
-def _stored(folder: Path, file: _CaseFile) -> StoredCase:
+def _stored(folder: Path, file: CaseRecord) -> StoredCase:
     arrays = arrays_file.read_arrays(folder / "inputs.npz")
     case = Case(
         module=_read_module(folder, file.module),
@@ -344,10 +265,11 @@ def _stored(folder: Path, file: _CaseFile) -> StoredCase:
         unoptimised=file.unoptimised,
         evidence=file.what_is_wrong(),
         cause=file.cause,
+        rate=file.rate,
     )
 
 
-def _origin(file: _OriginFile) -> Origin:
+def _origin(file: OriginRecord) -> Origin:
     return Origin(file.seed, file.index, file.file, file.captured)
 
 
@@ -384,7 +306,7 @@ def _arguments(values: list[object], arrays: Mapping[str, Array]) -> tuple[Argum
     return tuple(decode(value, arrays) for value in values)
 
 
-def _read_expectation(entry: _ExpectationFile, calls: int, arrays: Mapping[str, Array]) -> Expectation:
+def _read_expectation(entry: ExpectationRecord, calls: int, arrays: Mapping[str, Array]) -> Expectation:
     if entry.call >= calls:
         raise ValueError(f"an expectation of call {entry.call} of {calls}")
     outputs = [one for one in _arguments(entry.outputs, arrays) if isinstance(one, np.ndarray)]

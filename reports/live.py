@@ -55,7 +55,9 @@ class LiveDisplay:
         self._news: list[CauseRow] = []
         self._headline = headline(())
         self._tally = Tally()
-        self._shown_at = self._now = 0.0
+        self._shown_at = 0.0
+        self._now: float | None = None
+        """Seconds of the campaign; None before anything was judged, when what comes is what a resumed run had found."""
 
     def on_start(self, settings: LiveSettings) -> None:
         self._limits = settings
@@ -113,11 +115,12 @@ def left_line(limits: LiveSettings, tally: Tally, now: float) -> str:
     return ", ".join(left)
 
 
-def _new_line(cause: CauseRow, now: float) -> str:
+def _new_line(cause: CauseRow, now: float | None) -> str:
     """A new cause in a log, whose lines go forward in time: when it is told and not when it was seen."""
+    when = "earlier" if now is None else f"{now:.0f} s"
     what = "returned" if cause.standing == "returned" else "new"
     where = f"{severity(cause)}: {best(cause).where}"
-    return f"[{now:.0f} s] {what}: {where}: {title(cause)}"
+    return f"[{when}] {what}: {where}: {title(cause)}"
 
 
 def _causes_table(causes: list[CauseRow]) -> Table:

@@ -51,7 +51,17 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("broken", "table"),
     ),
     "corpus": (
-        ("answers", "escapes", "number_of", "regular_files", "statements", "toml_text", "wanted", "whole_folder"),
+        (
+            "answers",
+            "escapes",
+            "number_of",
+            "rate",
+            "regular_files",
+            "statements",
+            "toml_text",
+            "wanted",
+            "whole_folder",
+        ),
         (
             "arrays_file",
             "blamed",
@@ -66,7 +76,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("loaded_file", "portable", "repro_imports", "rewrites", "schedule", "script_losses", "script_modules"),
         ("signature", "throw_site", "tracebacks"),
         ("cause", "severity"),
-        ("finding", "module_text"),
+        ("case_record", "finding", "module_text"),
         ("finding_bytes", "repro_passes", "store"),
         ("registry", "replayable", "repro_calls", "signature_baseline"),
         ("repro_body",),

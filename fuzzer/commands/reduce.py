@@ -15,7 +15,7 @@ from corpus.store import CorruptCase, StoredCase, read_case
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.commands.reduce_asked import ReduceOptions, read_predicate
 from fuzzer.commands.reduce_output import ReductionOutput, identity
-from fuzzer.commands.reduce_shown import Shown, proposed_tries, shown
+from fuzzer.commands.reduce_shown import Shown, shown
 from fuzzer.errors import EnvironmentFault, UsageError, tell
 from fuzzer.oneshot.ask import ask
 from fuzzer.oneshot.messages import (
@@ -269,14 +269,14 @@ class _Reducing:
 def _result(reduction: Reduction, what: Shown | None, request: Request, out: ReductionOutput | None) -> ReduceResult:
     """Writes what was found, and says it. Raises EnvironmentFault where no fresh process shows it."""
     number = 0 if what is None else what.number
-    confirmed = what is None or what.each_time or (request.keep.flaky > 1 and what.times > 0)
+    confirmed = what is None or what.rate.each_time or (request.keep.flaky > 1 and what.rate.times > 0)
     if not confirmed:
         assert what is not None
         if out is not None:
             out.leave_unconfirmed(reduction, number)
         raise EnvironmentFault(_not_confirmed(reduction, what, request.keep, out))
     if out is not None:
-        out.finish(reduction, number)
+        out.finish(reduction, number, None if what is None or what.rate.each_time else what.rate)
     return ReduceResult(
         reduction.repros[number],
         reduction.reduced,
@@ -293,13 +293,12 @@ def _result(reduction: Reduction, what: Shown | None, request: Request, out: Red
 
 def _not_confirmed(reduction: Reduction, what: Shown, keep: Keep, out: ReductionOutput | None) -> str:
     """In one line: that no fresh process shows it each time, its rates, and how to go on."""
-    times, of = reduction.shows or (what.times, what.of)
-    here = "" if reduction.shows is None else f" in {times} of {of} tries here and"
+    here = "" if reduction.shows is None else f" in {reduction.shows} tries here and"
     where = "" if out is None else f"; {out.unconfirmed} has what was found"
-    flaky = reduction.shows is not None or what.times > 0
-    how = f"; --flaky {proposed_tries(times, of)} reduces with so many tries per candidate" if flaky else ""
+    flaky = reduction.shows is not None or what.rate.times > 0
+    how = f"; --flaky {(reduction.shows or what.rate).tries} reduces with so many tries per candidate" if flaky else ""
     if flaky and not here and keep.flaky == 1:
-        how = f"; --flaky {proposed_tries(what.times, what.of)} allows for it"
+        how = f"; --flaky {what.rate.tries} allows for it"
     if flaky:
         return f"flaky: {reduction.kept}: fails{here} in {what.rate} fresh processes{where}{how}"
     return f"fails here, but not in a fresh process ({what.rate} runs{what.said}){where}"
@@ -318,7 +317,7 @@ def _notes(reduction: Reduction, what: Shown | None, request: Request) -> tuple[
         for row in reduction.steps
         if row.fault
     ]
-    if what is not None and not what.each_time:
+    if what is not None and not what.rate.each_time:
         notes.append(f"flaky: shows in {what.rate} fresh processes")
     return tuple(notes)
 

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import msgspec
 
+from corpus.findings import by_chance_alone
 from corpus.named_errors import naming
 from corpus.own import MARK
+from corpus.rate import ReproRate
 from corpus.repro import json_beside
 from corpus.store import write_contents
 from corpus.whole_folder import write_folder
@@ -112,13 +114,15 @@ class ReductionOutput:
         else:
             self._script(self.path, best.repro, best.module_json)
 
-    def finish(self, reduction: Reduction, number: int) -> None:
-        """Keeps the script with this number, which a fresh process has confirmed, and its case."""
+    def finish(self, reduction: Reduction, number: int, rate: ReproRate | None = None) -> None:
+        """Keeps the script with this number, which a fresh process has confirmed, and its case. rate: where not each
+        process did."""
         if self.is_folder:
-            write_contents(self.path, reduction.folders[number])
+            files = reduction.folders[number] if rate is None else by_chance_alone(reduction.folders[number], rate)
+            write_contents(self.path, files)
             # The answer of a process inside walls becomes the user's own only if it holds no code.
             if self.trusted or (self.of_module and is_plain(self.path)):
-                write_contents(self.path, reduction.folders[number], made_here=True)
+                write_contents(self.path, files, made_here=True)
         else:
             self._script(self.path, reduction.repros[number], reduction.module_json)
         if reduction.finished:

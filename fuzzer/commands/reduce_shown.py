@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from corpus.answers import FAILS, PASSES
 from corpus.loaded_file import loaded_environment
+from corpus.rate import ReproRate
 from corpus.repro import json_beside
 from fuzzer.errors import EnvironmentFault
 from fuzzer.oneshot.messages import Reduction
@@ -21,28 +21,16 @@ from reports.summary import write_text
 CONFIRM_S = 150.0
 RUNS = 5
 """How often a script is run again that does not show its failure at once: its rate is told."""
-SURE = 0.99
-"""How likely a failure with the rate that was measured shows in the tries that are proposed."""
-MOST_PROPOSED = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """number: of the script. times, of: how many runs showed the failure, of how many. said: the last line of a run
-    that did not, with its status."""
+    """number: of the script. rate: how many runs showed the failure. said: the last line of a run that did not, and how
+    it ended."""
 
     number: int
-    times: int
-    of: int
+    rate: ReproRate
     said: str = ""
-
-    @property
-    def each_time(self) -> bool:
-        return self.times == self.of
-
-    @property
-    def rate(self) -> str:
-        return f"{self.times} of {self.of}"
 
 
 def shown(reduction: Reduction, trust: bool, tries: int = 1, load: str | None = None) -> Shown:
@@ -62,19 +50,11 @@ def shown(reduction: Reduction, trust: bool, tries: int = 1, load: str | None = 
             write_text(script, repro)
             status, said = _run(script, load, walled)
             if status == FAILS and tries == 1:
-                return Shown(number, 1, 1)
+                return Shown(number, ReproRate(1, 1))
             if status != PASSES:
                 break
         more = [_run(script, load, walled)[0] for _ in range(max(tries, RUNS) - 1)]
-        return Shown(number, [status, *more].count(FAILS), 1 + len(more), said)
-
-
-def proposed_tries(times: int, of: int) -> int:
-    """How many tries show a failure almost for sure that has shown so many times of so many."""
-    if times >= of:
-        return 1
-    rate = max(times, 0.5) / of
-    return min(MOST_PROPOSED, math.ceil(math.log(1 - SURE) / math.log(1 - rate)))
+        return Shown(number, ReproRate([status, *more].count(FAILS), 1 + len(more)), said)
 
 
 def _run(script: Path, load: str | None, scratch: str | None) -> tuple[int, str]:

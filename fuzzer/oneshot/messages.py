@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from corpus.rate import ReproRate
 from fuzzer.own_numbers import DRAWN, OwnNumbers
 from fuzzer.protocol import Done, Ready, Refused, Warned
 from fuzzer.results import CheckRow, StepRow, ValueRow
@@ -186,7 +187,7 @@ class Reduction(Struct, frozen=True, tag="reduction"):
     finished: bool = True
     others: tuple[str, ...] = ()
     steps: tuple[StepRow, ...] = ()
-    shows: tuple[int, int] | None = None
+    shows: ReproRate | None = None
     kept: str = ""
     known: str = ""
     stopped: bool = False

@@ -11,6 +11,7 @@ import tvm
 
 from corpus.finding import Finding, stats_row
 from corpus.findings import folder_of, stored_from, with_each_setting
+from corpus.rate import ReproRate
 from corpus.reduce import Candidate, Smallest, as_case
 from corpus.reduce.candidate import count_bindings, count_statements
 from corpus.registry import SHIPPED, read_registry
@@ -133,7 +134,7 @@ class _Reduce:
         plan = plainer(subject.plan, subject.repertoire, self._failure, self._start, self)
         self._subject, self._like = replace(subject, plan=plan), replace(self._like, target=plan.target)
 
-    def _rate(self) -> tuple[int, int]:
+    def _rate(self) -> ReproRate:
         """How often the failure shows in MEASURED tries, where it did not when it was judged alone.
 
         Raises NotCarriedOut where it never does."""
@@ -146,7 +147,7 @@ class _Reduce:
         if not times:
             how = f"fails once and not again in {MEASURED} tries when it is judged alone"
             raise NotCarriedOut(f"{line_of(failure)}: {how}", usage=False)
-        return times, MEASURED
+        return ReproRate(times, MEASURED)
 
     def _unreduced(self) -> dict[str, float]:
         bindings, statements, passes = sizes_of(self._start)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corpus.loaded_file import loaded_environment
@@ -23,6 +23,8 @@ REPRO = "repro.py"
 SURE = ("fails as known", "passes", "unportable")
 """Outcomes that a fork of a warm process may tell. Others are told by a fresh process, whose memory no other script
 and no import has used before: what a bug shows may follow addresses."""
+GONE = ("fixed", "passes")
+"""Outcomes that one run cannot tell of a failure that depends on chance."""
 _MOST_TEXT = 64 << 20
 
 
@@ -56,6 +58,13 @@ class Replayer:
             row = self._row(found, case, text, self.warm.warm)
         if row is None or row.outcome not in SURE:
             row = self._row(found, case, text, self.warm.cold)
+        tries = 1 if case.rate is None else case.rate.tries
+        for _ in range(tries - 1):
+            if row.outcome not in GONE:
+                return row
+            row = self._row(found, case, text, self.warm.cold)
+        if tries > 1 and row.outcome in GONE:
+            return replace(row, message=f"{row.message}; it shows by chance, and in none of {tries} runs".lstrip("; "))
         return row
 
     def _row(self, found: Replayable, case: StoredCase, text: str, run: _Run) -> ReplayRow:

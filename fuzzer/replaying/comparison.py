@@ -11,11 +11,12 @@ from typing import Literal, TypeAlias
 from packaging.version import InvalidVersion, Version
 from typing_extensions import assert_never
 
+from corpus.case_record import ScriptOutcome
 from corpus.cause import cause_of
 from corpus.portable.wording import in_words_of_today
 from corpus.registry import Registry
 from corpus.signature import normalise
-from corpus.store import ScriptOutcome, StoredCase
+from corpus.store import StoredCase
 from fuzzer.replaying.ending import BrokenScript, Ending, Fails, Gone, Unportable
 from oracles.evidence import AnotherForm, Died, Hung, LeftForVm, NotReadBack, OutOfMemory, ReferenceTrap
 from oracles.verdict import CRASH, HANG, WRONG_RESULT, Failed

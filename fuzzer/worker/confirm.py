@@ -22,6 +22,7 @@ from corpus.answers import FAILS, PASSES
 from corpus.finding import Finding
 from corpus.findings import save_finding, with_each_setting
 from corpus.loaded_file import loaded_environment
+from corpus.rate import ReproRate
 from corpus.repro import shown_by_script
 from corpus.tracebacks import crashing_function
 from fuzzer.processes.guard import end, guarded
@@ -95,7 +96,7 @@ def _tried(finding: Finding, room: Path) -> tuple[Tried, bool]:
             return Tried(finding, False), status == PASSES
     if not any(runs):
         return Tried(finding, False), status == PASSES
-    rate = "" if all(runs) else f"{sum(runs)} of {len(runs)}"
+    rate = None if all(runs) else ReproRate(sum(runs), len(runs))
     return Tried(replace(finding, rate=rate), True), False
 
 

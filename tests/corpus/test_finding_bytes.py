@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from corpus.finding import Aftermath, Expectation, Finding, ReductionStats
 from corpus.finding_bytes import UnreadableFinding, from_bytes, is_readable, to_bytes
 from corpus.poison_fill import Fill
+from corpus.rate import ReproRate
 from generators.case import Case, EntryCall, ModuleText, Origin, PassCall, Shape
 from generators.dtypes import FLOAT8, FLOATS, INTEGERS, numpy_dtype
 from oracles.evidence import InKernel
@@ -90,7 +91,7 @@ def whole_finding() -> Finding:
         environment=(("os", "x"),),
         official="tvm.compile(Module)",
         own_fault="raised",
-        rate="2 of 3",
+        rate=ReproRate(2, 3),
     )
 
 

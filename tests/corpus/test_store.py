@@ -19,6 +19,7 @@ from corpus.escapes import one_line
 from corpus.finding import Expectation
 from corpus.own import MARK
 from corpus.poison_fill import Fill
+from corpus.rate import ReproRate
 from corpus.store import LONGEST_REASON, CorruptCase, StoredCase, read_case, write_atomically, write_case
 from generators.case import Argument, Case, EntryCall, ModuleText, Origin, PassCall, Shape
 from oracles.evidence import (
@@ -96,7 +97,7 @@ def stored_case(json_text: str | None = None) -> StoredCase:
     return StoredCase(
         case, "a title", "numeric", "wrong result", "FoldConstant", "off by one", "apache/tvm#1",
         (("0.26", "fails"), ("0.27", "passes")), "numeric-FoldConstant-00000000", (expectation,),
-        Fill(0xCE, scratch=True), DeadBinding("relax.add"), unoptimised=True,
+        Fill(0xCE, scratch=True), DeadBinding("relax.add"), unoptimised=True, rate=ReproRate(2, 3),
     )  # fmt: skip
 
 
@@ -282,6 +283,8 @@ ESCAPED = [
     ("load of another type", lambda f: _edit(f / "case.json", load=3), "at `$.load`"),
     ("another fill", lambda f: _edit(f / "case.json", fill={"byte": 7}), "no byte 7"),
     ("fill of another type", lambda f: _edit(f / "case.json", fill={"byte": "7"}), "at `$.fill.byte`"),
+    ("rate above one", lambda f: _edit(f / "case.json", rate={"times": 4, "runs": 3}), "4 of 3: more than each"),
+    ("rate of no runs", lambda f: _edit(f / "case.json", rate={"times": 0, "runs": 0}), "at `$.rate.runs`"),
     ("signature of another type", lambda f: _edit(f / "case.json", signature=5), "at `$.signature`"),
     (
         "signature that is a path",

@@ -17,6 +17,7 @@ from corpus.finding import Expectation, Finding
 from corpus.findings import keep_finding, stored_from, with_each_setting
 from corpus.issue import issue_text
 from corpus.poison_fill import FILLS, Fill
+from corpus.rate import ReproRate
 from corpus.repro import repro_text
 from corpus.signature import signature_of
 from corpus.store import StoredCase, read_case
@@ -90,11 +91,16 @@ def test_a_repro_that_takes_too_long_says_nothing(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("detail", "shown", "rate"), [("", (1, 0, 1), "2 of 3"), ("", (0, 1, 0), "1 of 3"), ("", (1, 1, 1), ""),
-                                  (OF_A_CRASH, (1, 0, 1), "")]
-)  # fmt: skip
+    ("detail", "shown", "rate"),
+    [
+        ("", (1, 0, 1), ReproRate(2, 3)),
+        ("", (0, 1, 0), ReproRate(1, 3)),
+        ("", (1, 1, 1), None),
+        (OF_A_CRASH, (1, 0, 1), None),
+    ],
+)
 def test_a_death_without_a_place_is_tried_several_times(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, detail: str, shown: tuple[int, ...], rate: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, detail: str, shown: tuple[int, ...], rate: ReproRate | None
 ) -> None:
     """What kills a process later than it went wrong may not kill it each time."""
     runs = tmp_path / "runs"
@@ -129,7 +135,7 @@ def test_a_run_that_says_nothing_is_one_in_which_a_death_did_not_show(
     monkeypatch.setattr(confirm, "DEADLINE_S", 3.0)
     died = replace(finding(), verdict=Failed(CRASH, "SIGABRT in FuseTIR", "", "FuseTIR", Died("SIGABRT")))
     tried = confirmed(died, tmp_path)
-    assert (tried.shown, tried.finding.rate) == (shown, "2 of 3" if shown else "")
+    assert (tried.shown, tried.finding.rate) == (shown, ReproRate(2, 3) if shown else None)
     assert bool(tried.ended) != shown
 
 

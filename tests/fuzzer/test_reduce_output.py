@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 
 from corpus.own import is_own
+from corpus.rate import ReproRate
 from corpus.replayable import CORPUS
+from corpus.store import read_case
 from fuzzer.commands import reduce as reduce_command
 from fuzzer.commands.reduce import ReduceOptions, reduce_case
 from fuzzer.commands.reduce_output import FILES, ReductionOutput, identity, output_of_reduction
-from fuzzer.commands.reduce_shown import proposed_tries, shown
+from fuzzer.commands.reduce_shown import shown
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.oneshot.messages import STOP, Better, Kept, Reduction, Reply, Request
 from fuzzer.oneshot.read_case import read_subject
@@ -173,12 +175,12 @@ def test_a_script_that_shows_nothing_has_another_name(passfuzz: Any, answering: 
 
 
 def test_a_flaky_failure_is_told_with_its_rate(passfuzz: Any, answering: Any, module: Path) -> None:
-    answering(lambda request, hear, look: heard(hear, reduction(NOW_AND_THEN, shows=(3, 10))))
+    answering(lambda request, hear, look: heard(hear, reduction(NOW_AND_THEN, shows=ReproRate(3, 10))))
     output = module.with_name("small.py")
     status, _, stderr = passfuzz("reduce", module, "-o", output, "--trust")
     assert status == 3
     assert "fails in 3 of 10 tries here and in 2 of 5 fresh processes" in stderr
-    assert f"--flaky {proposed_tries(3, 10)} reduces" in stderr
+    assert f"--flaky {ReproRate(3, 10).tries} reduces" in stderr
     assert module.with_name("small.unconfirmed.py").exists()
 
 
@@ -191,14 +193,24 @@ def test_with_tries_a_flaky_failure_is_confirmed(passfuzz: Any, answering: Any, 
     assert output.read_text() == NOW_AND_THEN
 
 
+def test_a_flaky_failure_is_kept_with_its_rate(tmp_path: Path) -> None:
+    shipped = next(folder for folder in sorted(CORPUS.iterdir()) if is_plain(folder))
+    files = {file.name: file.read_bytes() for file in shipped.iterdir()}
+    ReductionOutput(tmp_path / "case", "me").finish(reduction(GONE, folders=(files,)), 0, ReproRate(3, 6))
+    assert read_case(tmp_path / "case").rate == ReproRate(3, 6)
+    kept, given = (json.loads(data) for data in ((tmp_path / "case" / "case.json").read_bytes(), files["case.json"]))
+    assert kept == {**given, "rate": {"times": 3, "runs": 6}}
+    assert "the script showed it in 3 of 6 runs" in (tmp_path / "case" / "README.md").read_text()
+
+
 def test_scripts_are_run_in_turn() -> None:
     what = shown(reduction(GONE, SHOWS), trust=True)
-    assert (what.number, what.each_time) == (1, True)
+    assert (what.number, what.rate.each_time) == (1, True)
 
 
 @pytest.mark.parametrize(("times", "of", "tries"), [(10, 10, 1), (5, 10, 7), (1, 10, 44), (0, 10, 50)])
 def test_the_tries_that_are_proposed_show_it_almost_for_sure(times: int, of: int, tries: int) -> None:
-    assert proposed_tries(times, of) == tries
+    assert ReproRate(times, of).tries == tries
     if 0 < times < of and tries < 50:
         assert (1 - times / of) ** tries <= 0.01 < (1 - times / of) ** (tries - 1)
 

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from corpus.case_record import ScriptOutcome
+from corpus.rate import ReproRate
 from corpus.registry import KnownCause, add_entries
 from corpus.replayable import Replayable
-from corpus.store import ScriptOutcome, StoredCase, write_case
+from corpus.store import StoredCase, write_case
 from fuzzer.commands import replay
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.render import show_replay
@@ -19,6 +21,8 @@ from fuzzer.replaying.case import Replayer
 from fuzzer.replaying.comparison import expected_on
 from fuzzer.results import ReplayResult
 from generators.case import Case, ModuleText, PassCall
+from oracles.evidence import Died
+from oracles.verdict import CRASH
 from reports.matrix import ReplayRow
 
 pytestmark = pytest.mark.warm
@@ -64,6 +68,35 @@ def test_outcomes(tmp_path: Path, script: str, recorded: ScriptOutcome, outcome:
     assert result.status() == status
     if "Var x" in script:
         assert row.message == "Var x is not defined"
+
+
+NOW_AND_THEN = """\
+import os
+runs = open({file!r}, "a+")
+number = runs.seek(0, 2)
+runs.write("x")
+runs.flush()
+print("killed by signal 11")
+raise SystemExit(number == {at})
+"""
+"""Shows its bug in one of its runs."""
+
+
+@pytest.mark.parametrize(
+    ("rate", "at", "outcome", "runs"),
+    [(ReproRate(4, 5), 2, "fails as known", 3), (ReproRate(4, 5), 9, "fixed", 4), (None, 2, "fixed", 2)],
+)
+def test_a_bug_that_depends_on_chance_is_gone_only_when_its_runs_say_so(
+    tmp_path: Path, rate: ReproRate | None, at: int, outcome: str, runs: int
+) -> None:
+    """Four runs of five show it, so that three fresh ones show it almost for sure. The first of all is a fork."""
+    file = tmp_path / "runs"
+    case = replace(stored(("0.27", "fails")), symptom=CRASH, evidence=Died("SIGSEGV"), rate=rate)
+    script = NOW_AND_THEN.format(file=str(file), at=at)
+    write_case(tmp_path / "cases" / "case", case, script, "readme", made_here=True)
+    (row,) = replay.replay(tmp_path / "cases", (), trust=True).rows
+    assert (row.outcome, len(file.read_text())) == (outcome, runs)
+    assert ("in none of 3 runs" in row.message) is (rate is not None and outcome == "fixed")
 
 
 def replayed(corpus: Path, known: Path | None, **scripts: str) -> ReplayResult:

@@ -64,6 +64,17 @@ def test_a_log_gets_a_line_for_a_new_cause_and_none_for_another_finding_of_it_or
     assert "1 new cause (2 findings), 1 returned, 1 known" in status
 
 
+def test_what_a_resumed_run_had_found_has_no_second_of_this_one() -> None:
+    stream = io.StringIO()
+    display = LiveDisplay(Terminal(file=stream))
+    display.on_start(SETTINGS)
+    display.on_finding(replace(row_of(finding("CSE")), cause="one"))
+    display.on_tally(tally(), LINE_S)
+    display.on_finding(replace(row_of(finding("DCE")), cause="two"))
+    lines = [line for line in stream.getvalue().splitlines() if " new: " in line]
+    assert [(line.split("]")[0], line.split(": ")[2]) for line in lines] == [("[earlier", "CSE"), ("[10 s", "DCE")]
+
+
 def test_a_long_message_does_not_push_the_culprit_out() -> None:
     lines = watched(terminal=True, message="x" * 300, width=80).splitlines()
     rows = [line for line in lines if "xxx" in line]
