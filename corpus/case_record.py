@@ -82,6 +82,7 @@ class CaseRecord(msgspec.Struct):
     fill: FillRecord = msgspec.field(default_factory=FillRecord)
     unoptimised: bool = False
     rate: ReproRate | None = None
+    by_reference: bool = False
 
     def what_is_wrong(self) -> Evidence | None:
         return evidence_before_schema_3(self.schema, self.oracle, self.symptom, self.message)

@@ -83,6 +83,7 @@ class Finding:
     seen on, for an issue. `official`: the call that shows it by an official pipeline, as Python text over `Module`; ""
     where none is known. `own_fault`: what raised in passfuzz while more was asked of the finding, which makes its cause
     a guess; "" as a rule. `rate`: how many of its runs its script showed it in; None where each one did.
+    `by_reference`: TVM does not build or run what the passes give, so that the reference alone shows it.
     """
 
     case: Case
@@ -105,6 +106,7 @@ class Finding:
     official: str = ""
     own_fault: str = ""
     rate: ReproRate | None = None
+    by_reference: bool = False
 
     @property
     def died(self) -> str:

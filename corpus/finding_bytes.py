@@ -78,6 +78,7 @@ class _FindingFields(msgspec.Struct):
     official: str
     own_fault: str
     rate: ReproRate | None
+    by_reference: bool
     arrays: dict[str, _Elements]
 
 

@@ -40,6 +40,7 @@ def stored_from(finding: Finding) -> StoredCase:
         evidence=finding.verdict.evidence,
         cause=finding.cause or None,
         rate=finding.rate,
+        by_reference=finding.by_reference,
     )
     return replace(stored, title=str(title_of_failure(stored, finding.verdict.detail)))
 

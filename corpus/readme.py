@@ -19,6 +19,11 @@ _KERNELS = Markdown("The script runs kernels, for which it needs a CUDA device a
 _WITHOUT_A_DEVICE = Markdown.of(
     "{} `passfuzz check` on this folder needs none, and has shown the same in a fresh process.", _KERNELS
 )
+_NOT_BUILT = Markdown.of(
+    "TVM does not build or run what comes of it, so that the script ends with 2. {} on this folder asks the "
+    "reference interpreter, and has shown the same in a fresh process.",
+    Markdown.code("passfuzz check"),
+)
 NOTHING = Markdown("")
 STATUSES = Markdown("Exit status 1: the bug is there. 0: it is gone. 2: this TVM cannot run it.\n")
 ERRORS = (CRASH, DOES_NOT_BUILD, DOES_NOT_RUN)
@@ -60,7 +65,7 @@ def readme_text(
         _versions(stored),
         of("\n## To reproduce\n\n{}", STATUSES),
         of("{}\n", by_chance(stored.rate)) if stored.rate else NOTHING,
-        of("{}\n{}\n", _of_kernels(stored), Markdown.fenced(repro, "python")),
+        of("{}\n{}\n", _of_running(stored), Markdown.fenced(repro, "python")),
     )
     return Markdown.joined("", parts)
 
@@ -188,8 +193,10 @@ def seed_text(title: str, test: str, name: str) -> str:
     )
 
 
-def _of_kernels(stored: StoredCase) -> Markdown:
-    """A line on what a script needs that runs kernels; none for others."""
+def _of_running(stored: StoredCase) -> Markdown:
+    """A line on what a script needs that runs kernels, or on what runs what TVM does not build; none for others."""
+    if stored.by_reference:
+        return Markdown.of("{}\n", _NOT_BUILT)
     if not runs_kernels(stored):
         return NOTHING
     return Markdown.of("{}\n", _KERNELS if shown_by_script(stored) else _WITHOUT_A_DEVICE)

@@ -31,7 +31,10 @@ def runs_kernels(found: StoredCase | Finding) -> bool:
 
 
 def shown_by_script(found: StoredCase | Finding) -> bool:
-    """Whether the script shows its bug where it was found: one with kernels does where a device has shown the bug."""
+    """Whether the script shows its bug where it was found: one with kernels does where a device has shown the bug. What
+    it does not show, `passfuzz check` does by the reference."""
+    if found.by_reference:
+        return False
     return not runs_kernels(found) or (found.oracle == BUILD and row_of(found.case.target).on_device)
 
 
@@ -124,6 +127,11 @@ def can_be_unoptimised(stored: StoredCase) -> bool:
     """Whether LLVM may hide from a script what was seen: campaigns build most cases without its optimisation."""
     script = script_of(stored)
     return TARGETS[stored.case.target].kind == DEFAULT and (script.runs or stored.oracle == BUILD)
+
+
+def can_be_by_reference(stored: StoredCase) -> bool:
+    """Whether the reference has something to say of a case whose script TVM does not build."""
+    return script_of(stored).runs and stored.oracle != BUILD
 
 
 def script_of(stored: StoredCase) -> Script:

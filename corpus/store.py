@@ -59,7 +59,8 @@ class StoredCase:
     signature: the slug of the finding, where it came from one. fill: what uninitialised memory holds in its script.
     unoptimised: its script builds without LLVM's optimisation, which hides the bug.
     evidence: what kind of wrong it is. cause: as `str(corpus.cause.Cause)`, None where it is not known.
-    rate: how many runs of its script show it; None where each one does.
+    rate: how many runs of its script show it; None where each one does. by_reference: TVM does not build or run what
+    the passes give, so that the reference alone shows it.
     """
 
     case: Case
@@ -77,6 +78,7 @@ class StoredCase:
     cause: str | None = None
     unoptimised: bool = False
     rate: ReproRate | None = None
+    by_reference: bool = False
 
     def outcome_on(self, version: str) -> ScriptOutcome | None:
         """What is expected on a TVM version, None when nothing is known of it."""
@@ -176,6 +178,7 @@ def to_json(stored: StoredCase, arrays: dict[str, Array]) -> JsonObject:
         **({"fill": asdict(stored.fill)} if stored.fill != Fill() else {}),
         **({"unoptimised": True} if stored.unoptimised else {}),
         **({"rate": msgspec.structs.asdict(stored.rate)} if stored.rate else {}),
+        **({"by_reference": True} if stored.by_reference else {}),
     }
 
 
@@ -266,6 +269,7 @@ def _stored(folder: Path, file: CaseRecord) -> StoredCase:
         evidence=file.what_is_wrong(),
         cause=file.cause,
         rate=file.rate,
+        by_reference=file.by_reference,
     )
 
 

@@ -18,12 +18,12 @@ from pathlib import Path
 
 import msgspec
 
-from corpus.answers import FAILS, PASSES
+from corpus.answers import CANNOT_RUN, FAILS, PASSES
 from corpus.finding import Finding
-from corpus.findings import save_finding, with_each_setting
+from corpus.findings import save_finding, stored_from, with_each_setting
 from corpus.loaded_file import loaded_environment
 from corpus.rate import ReproRate
-from corpus.repro import shown_by_script
+from corpus.repro import can_be_by_reference, shown_by_script
 from corpus.tracebacks import crashing_function
 from fuzzer.processes.guard import end, guarded
 from fuzzer.processes.start import module_command, worker_environment
@@ -64,18 +64,23 @@ class Tried:
 
 def confirmed(finding: Finding, room: Path) -> Tried:
     """Whether the finding shows, with any of the settings that its script is to be tried with. Writes under `room`."""
-    tried = Tried(finding, False)
     settings = with_each_setting(finding)
     for setting in settings:
-        with tempfile.TemporaryDirectory(prefix="trial-", dir=room, ignore_cleanup_errors=True) as folder:
-            tried, gone = _tried(setting, Path(folder))
-        if not gone:
+        tried, status = _tried(setting, room)
+        if status == CANNOT_RUN and can_be_by_reference(stored_from(setting)):
+            tried, status = _tried(replace(setting, by_reference=True), room)
+        if status != PASSES:
             break
     return tried if tried.shown else replace(tried, finding=settings[0])
 
 
-def _tried(finding: Finding, room: Path) -> tuple[Tried, bool]:
-    """What came of it, and whether the script has said that the bug is gone."""
+def _tried(finding: Finding, room: Path) -> tuple[Tried, int | None]:
+    """What came of it, and how the last run has ended that says something; None where it says nothing."""
+    with tempfile.TemporaryDirectory(prefix="trial-", dir=room, ignore_cleanup_errors=True) as folder:
+        return _tried_in(finding, Path(folder))
+
+
+def _tried_in(finding: Finding, room: Path) -> tuple[Tried, int | None]:
     evidence = finding.verdict.evidence
     each_time = isinstance(evidence, AcrossProcesses)
     by_chance = isinstance(evidence, Died) and not crashing_function(finding.verdict.detail)
@@ -90,14 +95,14 @@ def _tried(finding: Finding, room: Path) -> tuple[Tried, bool]:
         else:
             ended = signal.SIGKILL.name if status in KILLED else ""
         if ended and not (by_chance and runs):
-            return Tried(finding, False, ended), False
+            return Tried(finding, False, ended), None
         runs.append(status == FAILS and _is_said(finding, said))
         if not (runs[-1] or by_chance):
-            return Tried(finding, False), status == PASSES
+            return Tried(finding, False), status
     if not any(runs):
-        return Tried(finding, False), status == PASSES
+        return Tried(finding, False), status
     rate = None if all(runs) else ReproRate(sum(runs), len(runs))
-    return Tried(replace(finding, rate=rate), True), False
+    return Tried(replace(finding, rate=rate), True), FAILS
 
 
 def _run(command: list[str], variables: dict[str, str]) -> tuple[int, bytes]:

@@ -6,6 +6,7 @@ Each recursion counts a scalar down to zero, so that it ends after a few calls.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from tvm import relax
@@ -25,6 +26,7 @@ from generators.relax.values import Dim, Value, dim_expr
 from generators.source import favour
 from generators.tvm_api import Expr, RelaxFunction, Type, Var
 
+T = TypeVar("T")
 _TIMES = Range(0, 3, True)
 _VALUES = Range(-8, 8, True)
 _RESULTS = Range(-16, 16, True)
@@ -150,30 +152,42 @@ def _use(s: Scope, local: PrivateFunction) -> None:
 
 
 def returned_closures(s: Scope) -> None:
-    """A local function that gives a function which holds its argument; both are called, the latter once or twice."""
+    """A local function that gives a function which holds its arguments, all of one type; both are called."""
     dims = s.draw_dims((0, 2), static=True, nonempty=True)
-    builder = s.frame.module.builder
-    held: Var = relax.Var("held", tvm_api.tensor_type(dims, "float32"))
-    own: Var = relax.Var("own", tvm_api.tensor_type(dims, "float32"))
-    build, ranges = s.source.pick(b.RING[:2])
-    order = (held, own) if s.source.flip() else (own, held)
-    result = s.frame.new_var(tvm_api.tensor_type(dims, "float32"), stem="r")
-    block = relax.BindingBlock([relax.VarBinding(result, builder.normalize(build(*order)))])
-    inside = relax.Function([own], builder.normalize(relax.SeqExpr([block], result)), is_pure=True)
+    builder, held_type = s.frame.module.builder, tvm_api.tensor_type(dims, "float32")
+    held: list[Var] = [relax.Var(f"held{n}", held_type) for n in range(favour(s.source, 2, 1, 3))]
+    own: Var = relax.Var("own", held_type)
+    place, steps = s.source.integer(0, len(held)), [s.source.pick(b.RING[:3]) for _ in held]
+    value, *others = _with(held, own, place)
+    bindings = []
+    for (build, _), operand in zip(steps, others, strict=True):
+        result = s.frame.new_var(held_type, stem="r")
+        bindings.append(relax.VarBinding(result, builder.normalize(build(value, operand))))
+        value = result
+    inside = relax.Function(
+        [own], builder.normalize(relax.SeqExpr([relax.BindingBlock(bindings)], value)), is_pure=True
+    )
     given = s.frame.new_var(tvm_api.type_of(inside), stem="g")
     whole = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(given, inside)])], given)
-    outside = relax.Function([held], builder.normalize(whole), is_pure=True)
+    outside = relax.Function(held, builder.normalize(whole), is_pure=True)
     maker = s.frame.new_var(tvm_api.type_of(outside), stem="f")
     s.bindings.append(relax.VarBinding(maker, outside))
     for _ in range(s.source.integer(1, 2)):
-        x = s.tensor(("float32",), dims=dims, low=-8, high=8)
-        made = builder.normalize(relax.Call(maker, [x.expr]))
+        values = [s.tensor(("float32",), dims=dims, low=-8, high=8) for _ in held]
+        made = builder.normalize(relax.Call(maker, [x.expr for x in values]))
         closure_var = s.frame.new_var(tvm_api.type_of(made), stem="h")
         s.bindings.append(relax.VarBinding(closure_var, made))
         for _ in range(s.source.integer(1, 2)):
             y = s.tensor(("float32",), dims=dims, low=-8, high=8)
-            operands = (x.range, y.range) if order[0] is held else (y.range, x.range)
-            b.finish(s, s.emit_tensor(Drawn(relax.Call(closure_var, [y.expr]), ranges(*operands))))
+            limits, *more = _with([x.range for x in values], y.range, place)
+            for (_, ranges), other in zip(steps, more, strict=True):
+                limits = ranges(limits, other)
+            b.finish(s, s.emit_tensor(Drawn(relax.Call(closure_var, [y.expr]), limits)))
+
+
+def _with(many: Sequence[T], one: T, place: int) -> list[T]:
+    """All of them in a row, the one at its place."""
+    return [*many[:place], one, *many[place:]]
 
 
 RECIPES = (

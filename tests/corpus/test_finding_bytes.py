@@ -92,6 +92,7 @@ def whole_finding() -> Finding:
         official="tvm.compile(Module)",
         own_fault="raised",
         rate=ReproRate(2, 3),
+        by_reference=True,
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from corpus.finding import Expectation, Finding
-from corpus.findings import keep_finding, stored_from, with_each_setting
+from corpus.findings import folder_of, keep_finding, stored_from, with_each_setting
 from corpus.issue import issue_text
 from corpus.poison_fill import FILLS, Fill
 from corpus.rate import ReproRate
@@ -26,9 +26,10 @@ from fuzzer.worker import confirm
 from fuzzer.worker.confirm import TRIALS_BY_CHANCE, Tried, confirmed
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from oracles.evidence import CLOSED_DESCRIPTORS, AcrossProcesses, Died
-from oracles.verdict import ACROSS_PROCESSES, CRASH, Failed
+from oracles.verdict import ACROSS_PROCESSES, CRASH, WRONG_RESULT, Failed
 from tests.corpus.test_repro_memory import reduction
 from tests.corpus.test_tracebacks import OF_A_CRASH
+from tests.fuzzer.planted import write_passes
 from tests.fuzzer.test_campaign import alive, wait_for
 from tests.patience import HANGS_S
 from tests.reports.reports_data import finding
@@ -169,6 +170,49 @@ def saves(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
         return folder
 
     monkeypatch.setattr(confirm, "save_finding", save)
+
+
+ADDS = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        y = R.OPERATOR(x, x)
+        return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("operator", "status", "shown"), [("add", 2, True), ("add", 7, False), ("add", 0, False), ("multiply", 2, False)]
+)
+def test_what_tvm_does_not_build_is_shown_by_the_reference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operator: str, status: int, shown: bool
+) -> None:
+    """A script that cannot run is not the last word on wrong numbers: the pass is wrong on sums alone."""
+    values, by_reference = (np.ones(2, np.float32),), list[bool]()
+    case = Case(
+        ModuleText(ADDS.replace("OPERATOR", operator)),
+        (PassCall("WrongNumbers", "PASSES['WrongNumbers']()"),),
+        (EntryCall("main", values),),
+        load=str(write_passes(tmp_path, "WrongNumbers")),
+    )
+    failed = Failed(WRONG_RESULT, "value: output 0[0] is 0.0, not 2.0", culprit="WrongNumbers")
+    expected = Expectation(0, (np.full(2, 2, np.float32),), (0.0,))
+    one = replace(finding(), case=case, verdict=failed, oracle="numeric", expectations=(expected,))
+
+    def save(room: Path, tried: Finding) -> Path:
+        by_reference.append(tried.by_reference)
+        folder = keep_finding(room, tried)
+        if not tried.by_reference:
+            (folder / "repro.py").write_text(f"print('LLVM does not take it')\nraise SystemExit({status})\n")
+        return folder
+
+    monkeypatch.setattr(confirm, "save_finding", save)
+    tried = confirmed(one, tmp_path)
+    assert (tried.shown, tried.finding.by_reference) == (shown, shown)
+    assert by_reference[0] is False and any(by_reference) is (status == 2)
+    readme = folder_of(tried.finding)["README.md"].decode()
+    assert ("TVM does not build or run what comes of it" in readme) is shown
 
 
 def test_a_script_finds_the_file_that_it_does_not_carry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,7 +135,11 @@ def _staged(source: Source) -> PrimProgram:
         return store(output, _value(kernel, output.dtype, at, *leaves), [point.term.expr for point in at])
 
     steps.append(block_at(draft, draft.new_name("use"), outer, use))
-    kernel.statements.append(turns.around(draft, sequence(*steps)))
+    body = sequence(*steps)
+    if source.flip(SHARED.inside):
+        body = block_around(draft, draft.new_name("body"), body, tiles)
+        draft.tensors = [t for t in draft.tensors if t not in tiles]
+    kernel.statements.append(turns.around(draft, body))
     draft.features.add("local_stage")
     return kernel_of(kernel, schedulable=True)
 

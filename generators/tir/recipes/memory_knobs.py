@@ -143,6 +143,9 @@ class SharedMemoryKnobs:
     """(elements that a thread copies at once, weight): copies of 4, 8 and 16 bytes are made asynchronous."""
     padded: float = 0.25
     """A copy has zeros in the place of elements that a condition leaves out."""
+    inside: float = 0.5
+    """The tiles of local stages are allocated in a block around the statements, where the pass looks for them, else at
+    the root, from where TVM moves them there."""
 
 
 @dataclass(frozen=True, slots=True)
