@@ -15,11 +15,13 @@ from generators.operators.row import NumpyMeaning, Operator, Rounding
 from generators.operators.specials import ORDERED
 from generators.ranges import TRUTH, Range
 from generators.relax.scope import FLOAT, NUMERIC, Drawn, Scope
+from generators.relax.values import Value
 
 # Constants of Klambauer et al., Self-Normalizing Neural Networks (2017), which SELU is defined by.
 _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946
 _PRELU_DTYPES = ("float32", "float16", "float64")
+_LARGE_SCORES = ("float32", "float32", "float16", "float64")
 
 
 def _smooth(
@@ -109,8 +111,16 @@ def _softplus(x: Array, beta: float, threshold: float) -> Array:
     return np.where(beta * x > threshold, x, np.logaddexp(0, beta * x) / beta)
 
 
+def _scores(s: Scope) -> Value:
+    """What softmax is taken of; in a share of the cases the exponential of the larger elements is beyond float32, so
+    that the largest of a row must be taken off first."""
+    if s.source.flip(KNOBS.elementwise.large_scores):
+        return s.fresh(s.draw_dims((1, 5), nonempty=True), s.source.pick(_LARGE_SCORES), Range(-128, 128, True))
+    return s.tensor(FLOAT, (1, 5), low=-64, high=64, nonempty=True)
+
+
 def _draw_softmax(s: Scope) -> Drawn:
-    x = s.tensor(FLOAT, (1, 5), low=-64, high=64, nonempty=True)
+    x = _scores(s)
     axis = -1 if s.source.flip(KNOBS.elementwise.last_axis) else s.axis(x)
     return Drawn(nn.softmax(x.expr, axis), Range(0, 1), x.shape)
 
@@ -121,7 +131,7 @@ def _softmax(x: Array, axis: int) -> Array | Scalar:
 
 
 def _draw_log_softmax(s: Scope) -> Drawn:
-    x = s.tensor(FLOAT, (1, 5), low=-64, high=64, nonempty=True)
+    x = _scores(s)
     axis = -1 if s.source.flip(KNOBS.elementwise.last_axis) else s.axis(x)
     return Drawn(nn.log_softmax(x.expr, axis), Range(x.range.low - x.range.high - 7, 0), x.shape)
 

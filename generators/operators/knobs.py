@@ -47,6 +47,8 @@ class ElementwiseKnobs:
     """Divisors are positive, else all negative: rounding of quotients differs in sign."""
     last_axis: float = 0.4
     """Softmax goes over the last axis, as in most models."""
+    large_scores: float = 0.2
+    """Softmax is of numbers up to 128, of which float32 has no exponential."""
     one_slope: float = 0.15
     """prelu has one slope for all channels."""
     scale_float32: float = 0.8
