@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias
 
+import msgspec
+
 from fuzzer.errors import ExitStatus
 from fuzzer.versions import Probe
 from generators.case import Tier
@@ -77,6 +79,20 @@ class CheckRow:
     message: str = ""
     difference: str = ""
     applies: bool = True
+
+
+class _Checked(msgspec.Struct, frozen=True):
+    """What `passfuzz check --json` says, as far as it is asked here."""
+
+    rows: tuple[CheckRow, ...]
+
+
+def rows_of(said: bytes) -> tuple[CheckRow, ...] | None:
+    """The verdicts in what `passfuzz check --json` has printed; None where there are none."""
+    try:
+        return msgspec.json.decode(said, type=_Checked).rows
+    except msgspec.DecodeError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

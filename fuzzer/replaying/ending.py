@@ -77,7 +77,15 @@ class BrokenScript:
     message: str
 
 
-Ending: TypeAlias = Gone | Fails | Unportable | BrokenScript
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """No script has shown it, and the reference says that something is wrong. known: what the case records."""
+
+    message: str
+    known: bool
+
+
+Ending: TypeAlias = Gone | Fails | Judged | Unportable | BrokenScript
 
 
 def ending_of(end: ScriptEnd) -> Ending:

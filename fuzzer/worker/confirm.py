@@ -16,8 +16,6 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import msgspec
-
 from corpus.answers import CANNOT_RUN, FAILS, PASSES
 from corpus.finding import Finding
 from corpus.findings import save_finding, stored_from, with_each_setting
@@ -27,6 +25,7 @@ from corpus.repro import can_be_by_reference, shown_by_script
 from corpus.tracebacks import crashing_function
 from fuzzer.processes.guard import end, guarded
 from fuzzer.processes.start import module_command, worker_environment
+from fuzzer.results import rows_of
 from oracles.evidence import AcrossProcesses, Died
 
 KILLED = (128 + signal.SIGKILL, -signal.SIGKILL)
@@ -37,19 +36,6 @@ TRIALS_BY_CHANCE = 4
 TRIALS_OF_A_DEATH = 3
 """How often the repro of a process that died is run where no function of TVM is named: memory that was overwritten
 earlier may kill it or not, which is told with the rate."""
-
-
-class _CheckedRow(msgspec.Struct, frozen=True):
-    """What `passfuzz check --json` says of one oracle, as far as it is asked here."""
-
-    oracle: str
-    symptom: str | None = None
-
-
-class _Checked(msgspec.Struct, frozen=True):
-    """The same of all oracles."""
-
-    rows: tuple[_CheckedRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +120,4 @@ def _is_said(finding: Finding, said: bytes) -> bool:
     without one, Python could not read it."""
     if shown_by_script(finding):
         return bool(said.strip())
-    try:
-        checked = msgspec.json.decode(said, type=_Checked)
-    except msgspec.DecodeError:
-        return False
-    return any((row.oracle, row.symptom) == (finding.oracle, finding.verdict.symptom) for row in checked.rows)
+    return any((row.oracle, row.symptom) == (finding.oracle, finding.verdict.symptom) for row in rows_of(said) or ())

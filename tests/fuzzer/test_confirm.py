@@ -7,14 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from corpus.finding import Expectation, Finding
-from corpus.findings import folder_of, keep_finding, stored_from, with_each_setting
+from corpus.findings import keep_finding, stored_from, with_each_setting
 from corpus.issue import issue_text
 from corpus.poison_fill import FILLS, Fill
 from corpus.rate import ReproRate
@@ -22,14 +22,14 @@ from corpus.repro import repro_text
 from corpus.signature import signature_of
 from corpus.store import StoredCase, read_case
 from fuzzer.processes.guard import NOT_STARTED, end, guarded
+from fuzzer.results import CheckRow
 from fuzzer.worker import confirm
 from fuzzer.worker.confirm import TRIALS_BY_CHANCE, Tried, confirmed
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from oracles.evidence import CLOSED_DESCRIPTORS, AcrossProcesses, Died
-from oracles.verdict import ACROSS_PROCESSES, CRASH, WRONG_RESULT, Failed
+from oracles.verdict import ACROSS_PROCESSES, CRASH, Failed
 from tests.corpus.test_repro_memory import reduction
 from tests.corpus.test_tracebacks import OF_A_CRASH
-from tests.fuzzer.planted import write_passes
 from tests.fuzzer.test_campaign import alive, wait_for
 from tests.patience import HANGS_S
 from tests.reports.reports_data import finding
@@ -172,49 +172,6 @@ def saves(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     monkeypatch.setattr(confirm, "save_finding", save)
 
 
-ADDS = """
-@I.ir_module
-class Module:
-    @R.function
-    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
-        y = R.OPERATOR(x, x)
-        return y
-"""
-
-
-@pytest.mark.parametrize(
-    ("operator", "status", "shown"), [("add", 2, True), ("add", 7, False), ("add", 0, False), ("multiply", 2, False)]
-)
-def test_what_tvm_does_not_build_is_shown_by_the_reference(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operator: str, status: int, shown: bool
-) -> None:
-    """A script that cannot run is not the last word on wrong numbers: the pass is wrong on sums alone."""
-    values, by_reference = (np.ones(2, np.float32),), list[bool]()
-    case = Case(
-        ModuleText(ADDS.replace("OPERATOR", operator)),
-        (PassCall("WrongNumbers", "PASSES['WrongNumbers']()"),),
-        (EntryCall("main", values),),
-        load=str(write_passes(tmp_path, "WrongNumbers")),
-    )
-    failed = Failed(WRONG_RESULT, "value: output 0[0] is 0.0, not 2.0", culprit="WrongNumbers")
-    expected = Expectation(0, (np.full(2, 2, np.float32),), (0.0,))
-    one = replace(finding(), case=case, verdict=failed, oracle="numeric", expectations=(expected,))
-
-    def save(room: Path, tried: Finding) -> Path:
-        by_reference.append(tried.by_reference)
-        folder = keep_finding(room, tried)
-        if not tried.by_reference:
-            (folder / "repro.py").write_text(f"print('LLVM does not take it')\nraise SystemExit({status})\n")
-        return folder
-
-    monkeypatch.setattr(confirm, "save_finding", save)
-    tried = confirmed(one, tmp_path)
-    assert (tried.shown, tried.finding.by_reference) == (shown, shown)
-    assert by_reference[0] is False and any(by_reference) is (status == 2)
-    readme = folder_of(tried.finding)["README.md"].decode()
-    assert ("TVM does not build or run what comes of it" in readme) is shown
-
-
 def test_a_script_finds_the_file_that_it_does_not_carry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It stands where the user has it, and not beside the script."""
     saves(monkeypatch, "import os\nprint(open(os.environ['PASSFUZZ_LOADED'] + '/mine.py').read())\nos._exit(1)\n")
@@ -285,7 +242,7 @@ def test_fills_are_tried_while_the_script_says_that_the_bug_is_gone(
     seen: list[Fill] = []
 
     def save(room: Path, one: Finding) -> Path:
-        seen.extend(() if one.unoptimised else (one.fill,))
+        seen.extend(() if one.unoptimised or one.by_reference else (one.fill,))
         folder = room / one.folder
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "repro.py").write_text(
@@ -333,7 +290,8 @@ def test_where_a_script_needs_a_device_check_must_find_the_same(
     target: str,
     found_by: str,
 ) -> None:
-    said = json.dumps({"rows": [{"oracle": oracle, "symptom": symptom} for oracle, symptom in rows]})
+    verdicts = [asdict(CheckRow(oracle, "ThreadSync", "failed", symptom)) for oracle, symptom in rows]
+    said = json.dumps({"rows": verdicts})
     asked = [sys.executable, "-c", f"import sys; print({said!r}); sys.exit(1)"]
     monkeypatch.setattr(confirm, "module_command", lambda *arguments: asked)
     failed = Failed("wrong result", "1 is not 2", culprit="s_tir.ThreadSync[shared]")

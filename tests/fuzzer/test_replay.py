@@ -9,17 +9,19 @@ from pathlib import Path
 import pytest
 
 from corpus.case_record import ScriptOutcome
+from corpus.promotion import copy_case
 from corpus.rate import ReproRate
-from corpus.registry import KnownCause, add_entries
-from corpus.replayable import Replayable
+from corpus.registry import KnownCause, Registry, add_entries
+from corpus.replayable import CORPUS, Replayable
 from corpus.store import StoredCase, write_case
 from fuzzer.commands import replay
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.render import show_replay
 from fuzzer.replaying import environments
+from fuzzer.replaying.by_reference import judged
 from fuzzer.replaying.case import Replayer
-from fuzzer.replaying.comparison import expected_on
-from fuzzer.results import ReplayResult
+from fuzzer.replaying.comparison import expected_on, outcome_of
+from fuzzer.results import CheckRow, ReplayResult
 from generators.case import Case, ModuleText, PassCall
 from oracles.evidence import Died
 from oracles.verdict import CRASH
@@ -97,6 +99,37 @@ def test_a_bug_that_depends_on_chance_is_gone_only_when_its_runs_say_so(
     (row,) = replay.replay(tmp_path / "cases", (), trust=True).rows
     assert (row.outcome, len(file.read_text())) == (outcome, runs)
     assert ("in none of 3 runs" in row.message) is (rate is not None and outcome == "fixed")
+
+
+NUMERIC = CheckRow("numeric", "CSE", "failed", "wrong result", "output 0 is 77")
+OTHER = CheckRow("survives", "CSE", "failed", "crash", "died")
+
+
+@pytest.mark.parametrize(
+    ("rows", "recorded", "outcome"),
+    [
+        ((NUMERIC,), "fails", "fails as known"),
+        ((OTHER, NUMERIC), "fails", "fails as known"),
+        ((NUMERIC,), "passes", "regressed"),
+        ((OTHER,), "fails", "changed"),
+        ((replace(NUMERIC, symptom="reference trap: data-race"),), "fails", "changed"),
+        ((replace(NUMERIC, verdict="passed"),), "fails", "fixed"),
+        ((replace(NUMERIC, verdict="skipped"),), "fails", "unportable"),
+        ((), "fails", "unportable"),
+    ],
+)
+def test_what_the_reference_alone_shows_is_replayed_by_it(
+    rows: tuple[CheckRow, ...], recorded: ScriptOutcome, outcome: str
+) -> None:
+    case = replace(stored(("0.27", recorded)), oracle="numeric", symptom="wrong result", by_reference=True)
+    assert outcome_of(case, judged(case, rows), recorded, Registry()) == outcome
+
+
+def test_a_case_for_a_device_is_replayed_without_one(tmp_path: Path) -> None:
+    slug = "lower-cross-thread-reduction-predicate-of-one-clause"
+    copy_case(CORPUS / slug, tmp_path / "cases" / slug)
+    (row,) = replay.replay(tmp_path / "cases", (), trust=True).rows
+    assert (row.outcome, row.expected) == ("fails as known", "fails")
 
 
 def replayed(corpus: Path, known: Path | None, **scripts: str) -> ReplayResult:
