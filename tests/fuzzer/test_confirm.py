@@ -341,6 +341,7 @@ def test_a_command_that_is_not_there_is_no_repro_that_shows_its_bug() -> None:
     assert ended.returncode == NOT_STARTED
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("closed", ["os.closerange(0, 1000)", "os.close(1)"])
 def test_a_pass_after_which_nothing_can_be_said_is_shown_by_its_script(tmp_path: Path, closed: str) -> None:
     """Its process cannot say why it ends either."""

@@ -104,7 +104,8 @@ def test_calls_of_functions_follow_the_name() -> None:
 # --- commands -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("head", ["# my module\n", pytest.param("", marks=pytest.mark.deep)])
+@pytest.mark.deep
+@pytest.mark.parametrize("head", ["# my module\n", ""])
 def test_the_obvious_predicate_is_true(passfuzz: Any, tmp_path: Path, head: str) -> None:
     module = write(tmp_path / "module.py", head + BODY)
     check = write(tmp_path / "check.py", PARSES)

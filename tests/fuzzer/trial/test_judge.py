@@ -98,6 +98,7 @@ def test_the_repro_of_a_mended_pass_says_so(campaign: CampaignResult, out: Path,
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
+@pytest.mark.deep
 def test_a_pass_that_ends_its_process_by_an_exit_is_to_blame(tmp_path: Path) -> None:
     """Also while its finding is made small, and by its script."""
     load = write_passes(tmp_path, "Exits")
