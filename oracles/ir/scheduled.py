@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
+from enum import Enum
 
 from tvm import s_tir, tirx
 
@@ -19,53 +20,64 @@ from generators.tvm_api import Expr, IRModule, Node, PrimFunc, Stmt
 from oracles.ir.tir_rewrite import DIVIDES_BY_NEGATIVE, kinds_changed
 from oracles.ir.walk import PRIM_FUNC, VAR, functions_of, nodes_of, prim_funcs
 
-READS_FIRST = "reads a buffer before it is written"
-LOSES_STATEMENT = "loses the statements that write a parameter"
-LOSES_REDUCTION = "leaves out iterations of a reduction"
-LOSES_ITERATION = "leaves out iterations of a block"
-ADDS_ITERATION = "adds iterations to a block"
-OTHER_INIT = "gives a reduction another init"
-OTHER_ORDER = "runs the same blocks in another order"
-OTHER_BLOCKS = "makes other blocks"
-OTHER_VALUES = "stores other values"
-_BY_WEIGHT = (
-    *(READS_FIRST, LOSES_STATEMENT, LOSES_REDUCTION, LOSES_ITERATION, ADDS_ITERATION),
-    *(OTHER_INIT, DIVIDES_BY_NEGATIVE, OTHER_BLOCKS, OTHER_VALUES, OTHER_ORDER),
-)
-"""The first of these that is true counts: a lost statement also makes other blocks."""
+
+class Misdone(Enum):
+    """What no primitive may do. The first that is true counts: a lost statement also makes other blocks."""
+
+    READS_FIRST = "reads a buffer before it is written"
+    LOSES_STATEMENT = "loses the statements that write a parameter"
+    LOSES_REDUCTION = "leaves out iterations of a reduction"
+    LOSES_ITERATION = "leaves out iterations of a block"
+    ADDS_ITERATION = "adds iterations to a block"
+    OTHER_INIT = "gives a reduction another init"
+    DIVIDES_BY_NEGATIVE = "a division by a negative constant"
+    OTHER_BLOCKS = "makes other blocks"
+    OTHER_VALUES = "stores other values"
+    OTHER_ORDER = "runs the same blocks in another order"
+
+
 MOST_STEPS = 10_000
 """Loops and blocks that are entered at most to find out for which iterations the blocks of a function run."""
 _GIVEN = (3, 0)
 """Stand for a number that the program is given, an extent."""
 
 
-def misdone(before: IRModule, after: IRModule) -> str:
-    """What a wrong primitive did that no primitive may do; "" if no PrimFunc is another."""
-    old, found = functions_of(before), set[str]()
+def misdone(before: IRModule, after: IRModule) -> Misdone | None:
+    """What a wrong primitive did that no primitive may do; None if no PrimFunc is another."""
+    old, found = functions_of(before), set[Misdone]()
     for name, function in prim_funcs(after):
         counterpart = old.get(name.name_hint)
         if type(counterpart) is PRIM_FUNC and not T.structural_equal(counterpart, function):
             found.add(_misdone(counterpart, function))
-    return next((what for what in _BY_WEIGHT if what in found), "")
+    return _first(found)
 
 
-def _misdone(before: PrimFunc, after: PrimFunc) -> str:
+def told(what: Misdone | None) -> str:
+    """As a cause says it."""
+    return "" if what is None else str(what.value)
+
+
+def _first(found: Set[Misdone]) -> Misdone | None:
+    return next((what for what in Misdone if what in found), None)
+
+
+def _misdone(before: PrimFunc, after: PrimFunc) -> Misdone:
     uses, now = _uses(before), _uses(after)
     if any(_reads_first(uses.get(name), use) for name, use in now.items()):
-        return READS_FIRST
+        return Misdone.READS_FIRST
     params = {str(param.name) for param in T.parameters_of(after)}
     if any(use.written and name not in now and name in params for name, use in uses.items()):
-        return LOSES_STATEMENT
+        return Misdone.LOSES_STATEMENT
     for given in _GIVEN:
         if what := _other_iterations(_runs(before, given), _runs(after, given)):
             return what
     if _inits(after) - _inits(before):
-        return OTHER_INIT
+        return Misdone.OTHER_INIT
     if DIVIDES_BY_NEGATIVE in set().union(*kinds_changed(before, after)):
-        return DIVIDES_BY_NEGATIVE
+        return Misdone.DIVIDES_BY_NEGATIVE
     if _axes(before) != _axes(after):
-        return OTHER_BLOCKS
-    return OTHER_ORDER if _stores(before) == _stores(after) else OTHER_VALUES
+        return Misdone.OTHER_BLOCKS
+    return Misdone.OTHER_ORDER if _stores(before) == _stores(after) else Misdone.OTHER_VALUES
 
 
 # --- buffers --------------------------------------------------------------------------------------------
@@ -140,21 +152,21 @@ class _Runs:
     reduced: tuple[int, ...]
     points: set[tuple[int, ...]] = field(default_factory=set)
 
-    def outside(self, point: tuple[int, ...]) -> tuple[int, ...]:
-        """A point without the axes of a reduction."""
-        return tuple(value for place, value in enumerate(point) if place not in self.reduced)
+    def reduction(self, point: tuple[int, ...]) -> tuple[int, ...]:
+        """The values of the axes of a reduction."""
+        return tuple(point[place] for place in self.reduced)
 
 
-def _other_iterations(ran: dict[str, _Runs], runs: dict[str, _Runs]) -> str:
-    """What differs in the iterations of blocks that have kept their axes; "" if nothing does."""
-    found = set[str]()
+def _other_iterations(ran: dict[str, _Runs], runs: dict[str, _Runs]) -> Misdone | None:
+    """What differs in the iterations of blocks that have kept their axes; None if nothing does."""
+    found = set[Misdone]()
     for name in ran.keys() & runs.keys():
         old, new = ran[name], runs[name]
         if old.axes == new.axes and old.points != new.points:
-            lost, runs_still = old.points - new.points, {old.outside(point) for point in new.points}
-            of_reduction = all(old.outside(point) in runs_still for point in lost)
-            found.add((LOSES_REDUCTION if of_reduction else LOSES_ITERATION) if lost else ADDS_ITERATION)
-    return next((what for what in _BY_WEIGHT if what in found), "")
+            never = {old.reduction(point) for point in old.points} - {old.reduction(point) for point in new.points}
+            lost = Misdone.LOSES_REDUCTION if never and new.points else Misdone.LOSES_ITERATION
+            found.add(lost if old.points - new.points else Misdone.ADDS_ITERATION)
+    return _first(found)
 
 
 class _Unknown(Exception):
@@ -165,12 +177,12 @@ def _runs(function: PrimFunc, given: int) -> dict[str, _Runs]:
     """The iterations of the blocks that have axes, by name, if the program is given such numbers; {} if they cannot be
     told."""
     blocks = [block for block in nodes_of(function.body, s_tir.SBlock) if len(block.iter_vars)]
-    running = _Running({str(block.name_hint): _none_yet(block.iter_vars[:]) for block in blocks}, given)
+    enumerated = _Enumerated({str(block.name_hint): _none_yet(block.iter_vars[:]) for block in blocks}, given)
     try:
-        running.run(function.body)
+        enumerated.run(function.body)
     except _Unknown:
         return {}
-    return running.found
+    return enumerated.found
 
 
 def _none_yet(axes: Sequence[Node]) -> _Runs:
@@ -207,7 +219,7 @@ _COMPUTED: dict[type, Callable[[int, int], int]] = {
 }
 
 
-class _Running:
+class _Enumerated:
     """Runs the loops and blocks of a function, and nothing that they compute."""
 
     def __init__(self, found: dict[str, _Runs], given: int) -> None:

@@ -79,7 +79,7 @@ these it is depends on the other constants."""
 _OF_INDICES = frozenset({"FloorDiv", "FloorMod", "Div", "Mod", "Min", "Max", "Mul by a negative constant"})
 
 
-_MARK = "AttrStmt "
+_MARK = "AttrStmt"
 """Begins the kind of a mark on statements, by its key. A pass that sets marks or follows them is for these: where they
 come or go, what it does to the statements under them depends on the program, and does not count."""
 
@@ -212,7 +212,7 @@ def _node_kinds(node: Node) -> list[str]:
     if isinstance(node, tirx.For):
         return _loop_kinds(node)
     if isinstance(node, tirx.AttrStmt):
-        return [f"{_MARK}{node.attr_key}"]
+        return [f"{_MARK} {node.attr_key}"]
     if isinstance(node, s_tir.SBlockRealize):
         return [name if _is_true(node.predicate) else f"{name} with a predicate"]
     if isinstance(node, CALL):

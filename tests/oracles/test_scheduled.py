@@ -10,8 +10,7 @@ from tvm import s_tir
 
 from corpus.module_text import live_module
 from generators.case import ModuleText
-from oracles.ir import scheduled
-from oracles.ir.scheduled import misdone
+from oracles.ir.scheduled import Misdone, misdone
 
 CHAIN = """
 @I.ir_module
@@ -50,7 +49,7 @@ def chain(first: str, second: str, n: int = 4, m: int = 4) -> Any:
     return live_module(ModuleText(CHAIN.format(first=first, second=second, n=n, m=m)))
 
 
-def after(module: Any, apply: Callable[[Any], object]) -> str:
+def after(module: Any, apply: Callable[[Any], object]) -> Misdone | None:
     schedule = s_tir.Schedule(module)
     apply(schedule)
     return misdone(module, schedule.mod)
@@ -64,26 +63,26 @@ def loop(schedule: Any, block: str) -> Any:
 @pytest.mark.parametrize("second", ["B[3 - v]", "T.max(B[3 - v], T.float32(0))"])
 def test_a_consumer_that_is_merged_runs_in_another_order(first: str, second: str) -> None:
     module = chain(first, second)
-    assert after(module, lambda sch: sch.merge(loop(sch, "b"), loop(sch, "c"))) == scheduled.OTHER_ORDER
+    assert after(module, lambda sch: sch.merge(loop(sch, "b"), loop(sch, "c"))) == Misdone.OTHER_ORDER
 
 
 @pytest.mark.parametrize("first", VALUES)
 def test_padding_that_is_not_computed_leaves_out_iterations(first: str) -> None:
     module = chain(first, "T.if_then_else(1 <= v and v < 5, B[v - 1], T.float32(0))", m=6)
     found = after(module, lambda sch: sch.reverse_compute_at(sch.get_sblock("c"), loop(sch, "b")))
-    assert found == scheduled.LOSES_ITERATION
+    assert found == Misdone.LOSES_ITERATION
 
 
 def test_a_reduction_that_is_padded_gets_iterations() -> None:
     for combined in ("T.max(B[()], A[k])", "B[()] * A[k]"):
         module = live_module(ModuleText(REDUCTION.format(combined=combined, biased="B[()]")))
-        assert after(module, lambda sch: sch.pad_einsum(sch.get_sblock("r"), [4])) == scheduled.ADDS_ITERATION
+        assert after(module, lambda sch: sch.pad_einsum(sch.get_sblock("r"), [4])) == Misdone.ADDS_ITERATION
 
 
 def test_an_epilogue_in_a_product_gives_it_another_init() -> None:
     module = live_module(ModuleText(REDUCTION.format(combined="B[()] * A[k]", biased="B[()] + V[()]")))
     found = after(module, lambda sch: sch.fuse_reduction_epilogue(sch.get_sblock("r"), sch.get_sblock("bias")))
-    assert found == scheduled.OTHER_INIT
+    assert found == Misdone.OTHER_INIT
 
 
 def test_a_copy_before_its_producer_reads_first() -> None:
@@ -91,20 +90,20 @@ def test_a_copy_before_its_producer_reads_first() -> None:
     merged = s_tir.Schedule(module)
     merged.merge(loop(merged, "b"), loop(merged, "c"))
     found = after(merged.mod, lambda sch: sch.reindex(sch.get_sblock("c"), ("read", 0)))
-    assert found == scheduled.READS_FIRST
+    assert found == Misdone.READS_FIRST
 
 
 def test_a_store_that_is_gone_is_lost() -> None:
     text = CHAIN.format(first="A[v]", second="T.float32(1)", n=4, m=4)
     lost = text[: text.index('        for i in range(4):\n            with T.sblock("c")')]
-    assert misdone(live_module(ModuleText(text)), live_module(ModuleText(lost))) == scheduled.LOSES_STATEMENT
+    assert misdone(live_module(ModuleText(text)), live_module(ModuleText(lost))) == Misdone.LOSES_STATEMENT
 
 
 def test_what_is_right_by_every_rule_is_told_by_its_blocks_or_its_values() -> None:
     module = chain("A[v]", "B[v]")
-    assert misdone(module, chain("A[v]", "B[0]")) == scheduled.OTHER_VALUES
-    assert after(module, lambda sch: sch.cache_read(sch.get_sblock("c"), 0, "local")) == scheduled.OTHER_BLOCKS
-    assert misdone(module, module) == ""
+    assert misdone(module, chain("A[v]", "B[0]")) == Misdone.OTHER_VALUES
+    assert after(module, lambda sch: sch.cache_read(sch.get_sblock("c"), 0, "local")) == Misdone.OTHER_BLOCKS
+    assert misdone(module, module) is None
 
 
 def test_extents_that_a_program_is_given_may_be_zero() -> None:
@@ -120,4 +119,4 @@ class Module:
                 C[v] = T.float32(1)
 """
     once, within = (live_module(ModuleText(text.format(loop=f"for i in range({n}):"))) for n in ("1", "n"))
-    assert misdone(once, within) == scheduled.LOSES_ITERATION
+    assert misdone(once, within) == Misdone.LOSES_ITERATION

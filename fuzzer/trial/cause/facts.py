@@ -16,7 +16,7 @@ from corpus.cause import Cause, FailureFacts, cause_of
 from corpus.reduce import Candidate
 from corpus.throw_site import sites
 from fuzzer.protocol import Plan
-from fuzzer.trial.cause.asked import LIMIT_S, failing_operator, last_note
+from fuzzer.trial.cause.asked import failing_operator, last_note
 from fuzzer.trial.cause.folded import folded
 from fuzzer.trial.cause.left_for_vm import left_for_vm
 from fuzzer.trial.cause.lowered import narrowed
@@ -52,6 +52,8 @@ from oracles.verdict import CODEGEN, CRASH, DOES_NOT_RUN, LOWERING, WRONG_RESULT
 from oracles.walk import walk
 from oracles.workbench import Workbench
 
+LIMIT_S = 30.0
+"""Seconds that looking may take; what is not found by then is unknown."""
 _LOOKING = "looking for the cause"
 _VM_CODEGEN = "src/relax/backend/vm/codegen_vm.cc"
 _MEETS_DEFINITIONS = "tirx::VarUseDefAnalyzer::HandleDef"

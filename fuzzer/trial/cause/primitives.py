@@ -22,7 +22,7 @@ from generators.passes.table import the
 from generators.tvm_api import PASS_NAMES, IRModule, PrimFunc
 from oracles.broken import types_of
 from oracles.ir.fingerprint import fingerprint
-from oracles.ir.scheduled import misdone
+from oracles.ir.scheduled import misdone, told
 from oracles.ir.walk import prim_funcs
 from oracles.trace import Raised, Step
 from oracles.workbench import Workbench
@@ -59,7 +59,7 @@ def _blamed(call: PassCall, prefix: _Prefix, step: Step) -> Rule:
     if rule_source(call) and prefix.primitive in MARKS:
         return Rule(call.name, taken, f"wrong from {prefix.primitive} on")
     name = f"{the(Role.SCHEDULES).name}[{prefix.primitive}]"
-    return Rule(name, taken, misdone(prefix.before, prefix.after))
+    return Rule(name, taken, told(misdone(prefix.before, prefix.after)))
 
 
 @dataclass(frozen=True, slots=True)

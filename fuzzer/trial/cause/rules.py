@@ -16,7 +16,7 @@ from generators.case import PassCall
 from generators.passes.dlight import rules_in
 from generators.passes.table import PASSES
 from generators.passes.tuning import PREFIX, searched, shorter
-from oracles.ir.scheduled import misdone
+from oracles.ir.scheduled import misdone, told
 from oracles.trace import Raised
 from oracles.walk import walk
 from oracles.workbench import Workbench
@@ -56,7 +56,7 @@ def _rule_in(taken: Taken, bench: Workbench, goes_wrong: GoesWrong) -> Rule | No
         start = replace(taken.step.start, module=taken.step.before.clone())
         one = next(with_types(start, walk(start, [call], PASSES, bench)))
         if one.step.changed and one.step.after is not None and goes_wrong(one.step, bench):
-            return Rule(name, one, misdone(one.step.before, one.step.after))
+            return Rule(name, one, told(misdone(one.step.before, one.step.after)))
     return acts
 
 

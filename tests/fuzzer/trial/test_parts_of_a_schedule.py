@@ -21,7 +21,7 @@ from generators.passes.dlight import ROWS, rule_source
 from generators.passes.row import Role
 from generators.passes.table import PASSES, default_call, the
 from oracles.checks import numeric
-from oracles.ir.scheduled import LOSES_ITERATION
+from oracles.ir.scheduled import Misdone
 from oracles.verdict import WRONG_RESULT, Failed
 from tests.oracles.oracle_bench import module_of
 
@@ -91,7 +91,7 @@ def test_a_wrong_primitive_is_one_cause_in_a_drawn_schedule_and_in_a_rule_of_dli
     rule = default_call("s_tir.dlight.gpu.Reduction")
     assert by_hand == cause_of_wrong(rule.name, rule.source, summed, tmp_path)
     assert by_hand == read_case(CASES / "schedule-reverse-compute-at-padding").cause
-    assert by_hand == f"s_tir.Schedule[reverse_compute_at]: value: {LOSES_ITERATION}"
+    assert by_hand == f"s_tir.Schedule[reverse_compute_at]: value: {Misdone.LOSES_ITERATION.value}"
 
 
 def test_a_rule_that_marks_what_it_must_not_is_the_cause_itself(tmp_path: Path) -> None:
