@@ -101,10 +101,11 @@ def _of_dlight(rule: str, module: IRModule, bench: Workbench) -> Iterator[tuple[
             primitive = _PRIMITIVES.get(str(done.kind.name).lower())
             if primitive is None:
                 continue
-            so_far = s_tir.Schedule(function)
-            s_tir.schedule.Trace(trace.insts[:end], trace.decisions).apply_to_schedule(so_far, False)
+            so_far = bench.guarded(partial(_replayed, trace, end, function))
+            if isinstance(so_far, Raised):
+                return
             module = module.clone()
-            module.update_func(name, so_far.mod["main"])
+            module.update_func(name, so_far)
             yield primitive, module
 
 
@@ -112,6 +113,13 @@ _LOOK = ("get", "enter", "work", "annotate", "unannotate")
 """Beginnings of what changes no meaning, by itself."""
 _PRIMITIVES = {name.replace("_", ""): name for name in dir(s_tir.Schedule) if not name.startswith(("_", *_LOOK))}
 """Primitives by what traces call them, in lower case."""
+
+
+def _replayed(trace: s_tir.schedule.Trace, end: int, function: PrimFunc) -> PrimFunc:
+    """The function after the first steps of a trace."""
+    schedule = s_tir.Schedule(function)
+    s_tir.schedule.Trace(trace.insts[:end], trace.decisions).apply_to_schedule(schedule, False)
+    return schedule.mod["main"]
 
 
 def _scheduled_by(rule: str, function: PrimFunc) -> s_tir.Schedule | None:
