@@ -32,7 +32,8 @@ The rules:
   tuples).
 - What a rule or a pass that schedules by itself meets: a primitive that refuses says so to its caller, who should have
   asked or declined. One missing question shows in whichever primitive comes first, so the caller is the cause.
-- A pass that applies rules of others: the rule that does it, as if it had been applied alone. What a search of
+- A pass that applies rules of others: the rule that does it, as if it had been applied alone; but the pass, if it
+  writes into its input. What a search of
   MetaSchedule is made of works on what the rules before it have done: there it is the rule, the post-processor or the
   mutator with which the failure first appears (`fuzzer.trial.cause.rules`), since no traceback names it. A pass of the
   build that dies of a schedule that was found is the cause itself: other passes make such schedules too.

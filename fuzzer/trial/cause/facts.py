@@ -48,7 +48,7 @@ from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Unsure, Wrong
 from oracles.table import ORACLES
 from oracles.trace import Position, Raised, Step
-from oracles.verdict import CODEGEN, CRASH, DOES_NOT_RUN, LOWERING, WRONG_RESULT, Failed
+from oracles.verdict import CODEGEN, CRASH, DOES_NOT_RUN, INPUT_CHANGED, LOWERING, WRONG_RESULT, Failed
 from oracles.walk import walk
 from oracles.workbench import Workbench
 
@@ -231,8 +231,10 @@ class _Look:
         return self.failed.symptom == WRONG_RESULT or isinstance(self.failed.evidence, ReferenceTrap | InKernel)
 
     def _of_part(self, taken: Taken) -> FailureFacts:
-        """Of the rule or the primitive of a pass that goes wrong, where it applies such; else of the pass."""
-        rule = rule_in(taken, self._bench(), self._goes_wrong)
+        """Of the rule or the primitive of a pass that goes wrong, where it applies such; else of the pass. It is the
+        pass that writes what they give into its input."""
+        changes_input = self.failed.symptom == INPUT_CHANGED
+        rule = None if changes_input else rule_in(taken, self._bench(), self._goes_wrong)
         if rule is None:
             return self._of_step(taken)
         return replace(self._of_step(rule.taken), rule=rule.name, misdone=rule.misdone if self._is_wrong else "")
