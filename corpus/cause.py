@@ -32,13 +32,17 @@ The rules:
   tuples).
 - What a rule or a pass that schedules by itself meets: a primitive that refuses says so to its caller, who should have
   asked or declined. One missing question shows in whichever primitive comes first, so the caller is the cause.
-- A pass that applies rules of others: the rule that does it, as if it had been applied alone. What a search of
+- A pass that applies rules of others: the rule that does it, as if it had been applied alone; but the pass, if it
+  writes into its input. What a search of
   MetaSchedule is made of works on what the rules before it have done: there it is the rule, the post-processor or the
   mutator with which the failure first appears (`fuzzer.trial.cause.rules`), since no traceback names it. A pass of the
   build that dies of a schedule that was found is the cause itself: other passes make such schedules too.
 - A schedule: the last primitive; reduction has dropped what is not needed, and the others prepare it. Where it
-  changes the module in place it is any, since all primitives replace statements by one function. A wrong rewrite may
-  look like a right one of the same primitive, so special properties of its blocks count too.
+  changes the module in place it is any, since all primitives replace statements by one function. If the result is
+  wrong it is the primitive from which on it is, also in a rule of dlight: no primitive may change what is computed.
+  The rule itself is it where the primitive only marks a loop or a buffer. What a primitive has moved, copied or renamed
+  depends on the program. So it is what none may do that counts: read before the write, lose a statement or an
+  iteration, give another init (`oracles.ir.scheduled`).
 """
 
 from __future__ import annotations
@@ -47,6 +51,7 @@ import hashlib
 import re
 from dataclasses import dataclass, field, replace
 
+from corpus.cause_message import message_of, of_any_operator, without_names, without_types
 from corpus.schedule import without_primitives
 from corpus.signature import normalise
 from corpus.throw_site import (
@@ -59,10 +64,8 @@ from corpus.throw_site import (
     is_shared,
     is_telling,
     last_called,
-    operators_printed,
     raised_in_python,
     sites,
-    without_operators,
 )
 from oracles.evidence import (
     AcrossProcesses,
@@ -75,7 +78,7 @@ from oracles.evidence import (
     OutOfMemory,
     ReferenceTrap,
 )
-from oracles.tvm_frames import FRAME, crashed
+from oracles.tvm_frames import crashed
 from oracles.verdict import (
     CODEGEN,
     CRASH,
@@ -117,9 +120,9 @@ class FailureFacts:
     binding to which the pass `retyped_by` gives another type. left: why `left_by` leaves an operator for the VM;
     logged: what its log says of that. stored: kinds of nodes in the values that PrimFuncs store. operators: kinds of
     the Relax operators in the module; each: the culprit has code for each operator. holds: kinds of everything in the
-    module. traits: special properties of the blocks that a schedule was given. called: the kind of the operator whose
-    call cannot be typed. ends_lives: the module ends lives of values, and the pass is not documented for such modules.
-    rule: the one that does it, where the culprit applies several. changes_input: the pass changed the module that it
+    module. called: the kind of the operator whose call cannot be typed. ends_lives: the module ends lives of values,
+    and the pass is not documented for such modules. rule: the one that does it, where the culprit applies several, or
+    the primitive; misdone: what a wrong one did that none may do. changes_input: the pass changed the module that it
     was given. earlier: for built code that ends its process, the wrong result that the reference finds after the pass
     `running`. floats: dtypes of the module's floats other than float32, to which reduction changes all that it can.
     """
@@ -136,7 +139,6 @@ class FailureFacts:
     operators: tuple[str, ...] = ()
     each: bool = False
     holds: tuple[str, ...] = ()
-    traits: tuple[str, ...] = ()
     called: str = ""
     logged: str = ""
     ends_lives: bool = False
@@ -144,6 +146,7 @@ class FailureFacts:
     changes_input: bool = False
     earlier: Failed | None = None
     floats: tuple[str, ...] = ()
+    misdone: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +191,7 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: FailureFacts | No
         case ReferenceTrap(kind="use-after-kill") if known.ends_lives:
             return Cause("a pass on a module that ends lives", "moves a use of a value past the end of its life")
     if known.left:
-        said = f": {_told(_of_any_operator(known.logged))}" if known.logged else ""
+        said = f": {without_names(of_any_operator(known.logged))}" if known.logged else ""
         return Cause(known.left_by, f"{known.left}{said}")
     if isinstance(failed.evidence, Died) or crashed(failed.detail):
         return _native(failed, blamed, running, known)
@@ -225,7 +228,7 @@ def _thrown(failed: Failed, running: str, known: FailureFacts) -> Cause:
     """The cause of an error. `running`: the innermost pass."""
     if known.broken:  # A pass left a module on which a later pass, or code generation, fails.
         return Cause(known.broken_by or running, known.broken)
-    passed, said = sites(failed.detail), _said(failed)
+    passed, said = sites(failed.detail), message_of(failed)
     if not passed or is_of_others(failed.detail):
         return Cause(running, said, certain=bool(passed))
     site = passed[-1]
@@ -280,36 +283,6 @@ def _library(site: ThrowSite) -> str:
     return f"the constructor of {'a binding in TIR' if made[1] in _BINDERS else made[1]}"
 
 
-_RAISED = re.compile(r"^(?:\w+\.)*(\w+)(?:: ?(.*))?$", re.MULTILINE)
-_TYPES = re.compile(r"\b(?:ir|prim|relax|tirx|s_tir)\.(?:\w+\.)*[A-Z]\w*|'[A-Z]\w*'(?= object)")
-"""Classes of TVM's nodes: they say what was found there, not what is wrong."""
-_OF_A_VERSION = re.compile(r"(?<=^UnboundLocalError).*|(?<=^RecursionError).*|\. Did you mean.*|(?<=to unpack) \(.*")
-"""Parts of Python's own messages that only some versions have."""
-_OF_LLVM = re.compile(r"\s[%@][^\s=]+ = .*", re.DOTALL)
-"""Instructions that LLVM's verifier quotes after each of its sentences."""
-
-
-def _said(failed: Failed) -> str:
-    """The message of an error, for any oracle: the first paragraph after the traceback. A printed operator becomes its
-    name, which is TVM's and not the program's."""
-    end = max((match.end() for match in FRAME.finditer(failed.detail)), default=None)
-    lines = [] if end is None else failed.detail[end:].split("\n")
-    raised = next((i for i, line in enumerate(lines) if line[:1].strip() and _RAISED.match(line)), None)
-    if raised is None:
-        return _told(failed.message)
-    text = "\n".join(lines[raised:])
-    text = text.rpartition("\nError message: ")[2].split("\n\n")[0].split("\nError in pass:")[0]
-    return _told(re.sub(r"^(?:\w+\.)+(?=\w+)", "", text))
-
-
-_TOPI = re.compile(r"\bTOPI \w+")
-"""An operator as a legalisation names it in its log: the same sentence about several operators is one limit."""
-
-
-def _of_any_operator(logged: str) -> str:
-    return _TOPI.sub("TOPI's operator", logged)
-
-
 _INTRINSIC = re.compile(r"\btirx\.\w+")
 
 
@@ -319,24 +292,6 @@ def _of_any_intrinsic(site: ThrowSite, said: str, known: FailureFacts) -> str:
         return said
     of = f" of {', '.join(known.floats)}" if known.floats else ""
     return f"{_INTRINSIC.sub('<intrinsic>', said)}{of}"
-
-
-_MARK = "\ue000"  # stands for a printed operator while a message is normalised: no message has it
-
-
-_PRINTED = re.compile(r"(?<=:)(?:\n {4,}.*)+")
-"""The body of a block, a loop or a function that a message prints."""
-
-
-def _told(text: str) -> str:
-    text = _PRINTED.sub("", text)
-    names = iter(operators_printed(text))
-    said = _without_types(normalise(without_operators(text, _MARK), in_order=True))
-    return re.sub(_MARK, lambda _: next(names, ""), said)
-
-
-def _without_types(text: str) -> str:
-    return _OF_LLVM.sub("", _OF_A_VERSION.sub("", _TYPES.sub("<type>", text))).strip(" .:")
 
 
 # --- wrong modules and results --------------------------------------------------------------------------
@@ -359,7 +314,7 @@ def _wrong(failed: Failed, blamed: str, known: FailureFacts) -> Cause:
         return _of_numbers(difference, blamed, known)
     if known.rewrite is not None:
         return Cause(blamed, f"{failed.symptom}: {known.rewrite}")
-    return Cause(blamed, _without_types(normalise(failed.message, in_order=True)) + _aside(failed.message))
+    return Cause(blamed, without_types(normalise(failed.message, in_order=True)) + _aside(failed.message))
 
 
 _ASIDE = re.compile(r"\bat <root>[\w.\[\]]*?\.(node\.dom|buffer\.(?:elem_offset|strides|shape))\b")
@@ -392,9 +347,10 @@ _DIVISIONS = {"Div", "Mod", "FloorDiv", "FloorMod"}
 def _of_numbers(kind: str, blamed: str, known: FailureFacts) -> Cause:
     if blamed == CODEGEN:
         return Cause(blamed, f"{kind}: {', '.join(known.stored) or 'a store'}", certain=bool(known.stored))
-    what, on = known.rewrite, known.traits
+    if known.misdone:
+        return Cause(blamed, f"{kind}: {known.misdone}")
+    what = known.rewrite
     if kind == "division-by-zero" and what and what.added and _DIVISIONS & {*what.removed}:
         what = replace(what, removed=())
-    if what is not None and what.everywhere:
-        on = (*on, *(known.operators or known.stored), *known.floats)
+    on = (*(known.operators or known.stored), *known.floats) if what is not None and what.everywhere else ()
     return Cause(blamed, f"{kind}: {what or Rewrite()}{_on(on)}", certain=what is not None)

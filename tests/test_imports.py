@@ -75,6 +75,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ),
         ("loaded_file", "portable", "repro_imports", "rewrites", "schedule", "script_losses", "script_modules"),
         ("signature", "throw_site", "tracebacks"),
+        ("cause_message",),
         ("cause", "severity"),
         ("case_record", "finding", "module_text"),
         ("finding_bytes", "repro_passes", "store"),

@@ -61,6 +61,20 @@ ROWS: tuple[PassRow, ...] = (
 )
 
 
+_RULES = {
+    _on_a_copy(f"{PREFIX}.{kind}.{make}"): f"tvm.{PREFIX}.{kind}.{make}"
+    for kind, rules in (("gpu", _GPU), ("cpu", _CPU))
+    for _, makes, *_ in rules
+    for make in makes
+}
+"""What makes each rule, by the source of its pass."""
+
+
+def rule_source(call: PassCall) -> str:
+    """What makes the rule that a pass applies alone; "" for other passes."""
+    return _RULES.get(call.source, "")
+
+
 def rules_in(call: PassCall) -> tuple[PassCall, ...]:
     """The rules that a pass applies one after the other, as passes of their own; () where it applies less than two."""
     found = sorted(((call.source.find(f"{row.name}("), row) for row in ROWS), key=lambda pair: pair[0])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Protocol
 
 from tvm import s_tir, tirx
 
@@ -17,7 +16,7 @@ from generators.dtypes import is_float
 from generators.operators.table import OPERATORS
 from generators.tvm_api import IRModule, Node, PrimFunc, RelaxFunction, Stmt, Var
 from oracles.ir.rewrite import ELEMENTWISE, VALUES_IN_MOST_MODULES, is_elementwise, value_kind
-from oracles.ir.tir_rewrite import DIVIDES_BY_NEGATIVE, kinds_of
+from oracles.ir.tir_rewrite import kinds_of
 from oracles.ir.walk import CALL, VAR, bindings, nodes_of, prim_funcs, relax_functions
 
 
@@ -65,24 +64,6 @@ def _variables(function: RelaxFunction) -> Iterator[Var]:
 
 
 # --- PrimFuncs of sblocks -------------------------------------------------------------------------------
-
-
-class KindsChanged(Protocol):
-    """Kinds of what a pass took away and of what it put there."""
-
-    @property
-    def removed(self) -> tuple[str, ...]: ...
-
-    @property
-    def added(self) -> tuple[str, ...]: ...
-
-
-def traits_of(module: IRModule, changed: KindsChanged | None = None) -> tuple[str, ...]:
-    """What is special of the sblocks of all PrimFuncs of a module; sorted. () where what a pass has `changed` is told
-    from other wrong rewrites without it."""
-    if changed is not None and (*changed.removed, *changed.added) == (DIVIDES_BY_NEGATIVE,):
-        return ()
-    return tuple(sorted({trait for _, function in prim_funcs(module) for trait in block_traits(function)}))
 
 
 def block_traits(function: PrimFunc) -> tuple[str, ...]:

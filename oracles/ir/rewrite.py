@@ -8,7 +8,7 @@ matched by name. What is in nearly every program counts only where nothing else 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tvm import relax
@@ -16,7 +16,7 @@ from tvm import relax
 from generators import tvm_api as T
 from generators.operators.table import OPERATORS
 from generators.tvm_api import BaseFunc, Expr, IRModule, Node, RelaxFunction
-from oracles.ir.tir_rewrite import kinds_changed
+from oracles.ir.tir_rewrite import all_kinds, kinds_changed
 from oracles.ir.walk import (
     CALL,
     FUNCTION,
@@ -28,6 +28,7 @@ from oracles.ir.walk import (
     VAR,
     bindings,
     functions_of,
+    nodes_of,
     operands,
 )
 
@@ -79,9 +80,11 @@ def rewritten(before: IRModule, after: IRModule, named: bool = False) -> Kinds:
     for name in {**old, **new}:
         gone, come = _change(old.get(name), new.get(name), named)
         removed |= gone
-        added |= come
+        added |= come - _in_callees(old.get(name), old)
     if not removed and not added and not T.structural_equal(before, after):
         added.add(_Change(_SAME))
+    if overwriting := {change for change in added if change.kind in _OVERWRITES_OTHERS}:
+        removed, added = set(), overwriting
     everywhere = {change.kind for change in removed | added} <= _IN_MOST_MODULES
     return Kinds(tuple(sorted(map(str, removed))), tuple(sorted(map(str, added))), everywhere)
 
@@ -96,6 +99,14 @@ def _change(old: BaseFunc | None, new: BaseFunc | None, named: bool) -> tuple[se
         return set(), set()  # Passes put PrimFuncs beside what calls them, and drop those that nothing calls.
     what = {_Change(_RELAX_FUNCTION)}
     return (what, set()) if new is None else (set(), what)
+
+
+def _in_callees(function: BaseFunc | None, functions: Mapping[str, BaseFunc]) -> set[_Change]:
+    """The kinds of what stands in the PrimFuncs that a PrimFunc calls: a pass that inlines them copies it."""
+    if not isinstance(function, PRIM_FUNC):
+        return set()
+    callees = [functions.get(str(one.name_hint)) for one in nodes_of(function.body, GLOBAL_VAR)]
+    return {_Change(kind) for one in callees if isinstance(one, PRIM_FUNC) for kind in all_kinds(one)}
 
 
 # --- Relax ----------------------------------------------------------------------------------------------
@@ -175,12 +186,18 @@ def _held(function: RelaxFunction) -> dict[str, str]:
 _IN_PLACE = "relax.call_tir_inplace"
 
 
+_INTO = "call_tir_inplace into "
+_OF_OTHERS = ("a constant", "a parameter", "a field of a tuple")
+_OVERWRITES_OTHERS = frozenset(f"{_INTO}{kind}" for kind in _OF_OTHERS)
+"""What others may read when it is overwritten. Which values have become one, so that it is, does not count."""
+
+
 def _overwrites(call: Expr, held: dict[str, str]) -> str:
     """The kind of an in-place call with what it overwrites: the least usual, where it overwrites several."""
     targets = [call.args[1].fields[int(i)] for i in call.attrs.inplace_indices if int(i) >= 0]
     kinds = {"a constant" if isinstance(t, T.Constant) else held.get(_name(t), "a value") for t in targets}
-    order = ("a constant", "a parameter", "a field of a tuple", "a value")
-    return f"call_tir_inplace into {next((kind for kind in order if kind in kinds), 'nothing')}"
+    order = (*_OF_OTHERS, "a value")
+    return f"{_INTO}{next((kind for kind in order if kind in kinds), 'nothing')}"
 
 
 def _one(value: Expr, named: bool, held: dict[str, str]) -> _Bound:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 import tvm
 import tvm_ffi
@@ -33,7 +34,7 @@ _BY_CONSTANT = (tirx.FloorDiv, tirx.FloorMod, tirx.Div, tirx.Mod, tirx.Mul)
 
 
 def kinds_changed(old: PrimFunc, new: PrimFunc) -> tuple[set[str], set[str]]:
-    """The kinds that are gone from a PrimFunc, and those that have come."""
+    """The kinds that are gone from a PrimFunc, and those that have come. What was moved or copied is neither."""
     if T.structural_equal(old, new):
         return set(), set()
     mine, other = _statements(old.body), _statements(new.body)
@@ -41,22 +42,29 @@ def kinds_changed(old: PrimFunc, new: PrimFunc) -> tuple[set[str], set[str]]:
         Counter(kind for s in mine if isinstance(s, _INNER) for kind in _node_kinds(s)),
         Counter(kind for s in other if isinstance(s, _INNER) for kind in _node_kinds(s)),
     )
-    removed, added = inner[0] - inner[1], inner[1] - inner[0]
-    details = list[str]()
-    for one, counterpart in _pairs(*_unlike(_leaves(mine), _leaves(other))):
-        if one is None or counterpart is None:
-            into = added if one is None else removed
-            into.update(_node_kinds(counterpart if one is None else one))
-            continue
-        kinds, others = Counter(_kinds_in(one)), Counter(_kinds_in(counterpart))
-        removed.update(kinds - others)
-        added.update(others - kinds)
-        if kinds == others:
-            details.append(_detail(one, counterpart))
-    gone, come = _telling(set(removed), set(added))
-    if gone or come:
+    removed, added = set(inner[0] - inner[1]), set(inner[1] - inner[0])
+    details, copied, negative = list[str](), set[str](), False
+    for one, counterpart in _pairs(_leaves(mine), _leaves(other)):
+        if counterpart is None:
+            removed.update(_node_kinds(one))
+        elif isinstance(one, _Copy):
+            copied.update(_node_kinds(counterpart))
+        elif one is None:
+            added.update(_node_kinds(counterpart))
+        else:
+            kinds, others = Counter(_kinds_in(one)), Counter(_kinds_in(counterpart))
+            negative |= DIVIDES_BY_NEGATIVE in kinds + others
+            removed.update(kinds - others)
+            added.update(others - kinds)
+            if kinds == others:
+                details.append(_detail(one, counterpart))
+    before, after = Counter(_kinds_in(old.body)), Counter(_kinds_in(new.body))
+    gone, come = _telling({k for k in removed if after[k] < before[k]}, {k for k in added if after[k] > before[k]})
+    if negative and gone | come <= _OF_INDICES | {DIVIDES_BY_NEGATIVE}:
+        return set(), {DIVIDES_BY_NEGATIVE}
+    if (gone or come) and not (copied and gone | come <= _COMMON):
         return gone, come
-    return set(), set(details) or {_loops(mine, other)}
+    return set(), copied or set(details) or {_loops(mine, other)}
 
 
 _FROM_EXPRESSION = "a loop that begins at an expression"
@@ -66,13 +74,21 @@ _OF_LOOPS = (_FROM_EXPRESSION, _FROM_NUMBER, _STEPPED)
 """What is special of loops, the most telling first. It counts where nothing else has changed, since loops are moved
 with what is in them; what rewrites one loop rewrites those around it."""
 DIVIDES_BY_NEGATIVE = "a division by a negative constant"
-"""What TVM makes of an index: where it comes or goes, the rest of the index does not count."""
+"""What TVM makes of an index: where it comes, goes or is rewritten, the rest of the index does not count. Which of
+these it is depends on the other constants."""
 _OF_INDICES = frozenset({"FloorDiv", "FloorMod", "Div", "Mod", "Min", "Max", "Mul by a negative constant"})
+
+
+_MARK = "AttrStmt"
+"""Begins the kind of a mark on statements, by its key. A pass that sets marks or follows them is for these: where they
+come or go, what it does to the statements under them depends on the program, and does not count."""
 
 
 def _telling(removed: set[str], added: set[str]) -> tuple[set[str], set[str]]:
     """The kinds without the common ones, where there are others."""
     gone, come = removed - _COMMON, added - _COMMON
+    if marks := {kind for kind in gone | come if kind.startswith(_MARK)}:
+        return gone & marks, come & marks
     if DIVIDES_BY_NEGATIVE in removed ^ added:
         gone, come = gone - _OF_INDICES, come - _OF_INDICES
     if not (gone | come) - set(_OF_LOOPS):
@@ -123,12 +139,19 @@ def _without(statements: Sequence[Stmt], codes: Sequence[int], others: Sequence[
     return kept
 
 
-def _pairs(old: Sequence[Stmt], new: Sequence[Stmt]) -> list[tuple[Stmt | None, Stmt | None]]:
-    """Statements of one class with each other: those that are most alike first, so that copies of one statement are
-    not matched with another; None for those left."""
-    pairs: list[tuple[Stmt | None, Stmt | None]] = []
-    left, right = list(old), list(new)
-    for likeness in (_kinds_and_target, _class_and_target, _kinds_within, type):
+class _Copy:
+    """Stands for the statement of which another one is a copy."""
+
+
+_Pair: TypeAlias = tuple["Stmt | _Copy | None", "Stmt | None"]
+
+
+def _pairs(before: Sequence[Stmt], after: Sequence[Stmt]) -> list[_Pair]:
+    """The statements that differ, of one class with each other: those that are most alike first; None for those left.
+    Where one has become several, all but one of these are copies."""
+    pairs = list[_Pair]()
+    left, right = _unlike(before, after)
+    for likeness in (_kinds_and_target, _telling_and_target, _class_and_target, _kinds_within, type):
         alike = defaultdict[object, list[Stmt]](list)
         for one in right:
             alike[likeness(one)].append(one)
@@ -140,7 +163,17 @@ def _pairs(old: Sequence[Stmt], new: Sequence[Stmt]) -> list[tuple[Stmt | None, 
             else:
                 unmatched.append(one)
         left, right = unmatched, [one for matches in alike.values() for one in matches]
+        if likeness is _telling_and_target:
+            known = set(map(likeness, before))
+            pairs += [(_Copy(), one) for one in right if likeness(one) in known]
+            right = [one for one in right if likeness(one) not in known]
     return [*pairs, *((one, None) for one in left), *((None, one) for one in right)]
+
+
+def _telling_and_target(statement: Stmt) -> object:
+    """What stays of a statement where its indices are rewritten."""
+    kinds = tuple(sorted(kind for kind in _kinds_in(statement) if kind not in _COMMON | _OF_INDICES))
+    return type(statement), _target(statement), kinds
 
 
 def _class_and_target(statement: Stmt) -> object:
@@ -159,9 +192,14 @@ def _target(statement: Stmt) -> str:
     return str(statement.buffer.name) if isinstance(statement, tirx.BufferStore) else ""
 
 
+def all_kinds(function: PrimFunc) -> set[str]:
+    """The kinds of the nodes of a PrimFunc."""
+    return set(_kinds_in(function.body))
+
+
 def kinds_of(function: PrimFunc) -> tuple[str, ...]:
     """The kinds of nodes of a PrimFunc without those that nearly every one holds; sorted."""
-    return tuple(sorted(set(_kinds_in(function.body)) - _COMMON))
+    return tuple(sorted(all_kinds(function) - _COMMON))
 
 
 def _kinds_in(statement: Stmt) -> list[str]:
@@ -174,7 +212,7 @@ def _node_kinds(node: Node) -> list[str]:
     if isinstance(node, tirx.For):
         return _loop_kinds(node)
     if isinstance(node, tirx.AttrStmt):
-        return [f"AttrStmt {node.attr_key}"]
+        return [f"{_MARK} {node.attr_key}"]
     if isinstance(node, s_tir.SBlockRealize):
         return [name if _is_true(node.predicate) else f"{name} with a predicate"]
     if isinstance(node, CALL):

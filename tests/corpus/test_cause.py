@@ -215,12 +215,23 @@ def test_results_that_follow_addresses_are_told_by_the_rewrite() -> None:
     assert one == other == "A: gives different results in different processes"
 
 
-def test_a_wrong_schedule_is_told_by_the_blocks_that_it_was_given() -> None:
-    def wrong(*traits: str) -> str:
-        facts = FailureFacts(rewrite=Rewrite((), ("BufferStore",)), traits=traits)
-        return str(cause_of("numeric", Failed(WRONG_RESULT, "value"), "s_tir.Schedule[pad_einsum]", facts))
+def test_a_wrong_schedule_is_told_by_what_no_primitive_may_do() -> None:
+    def wrong(misdone: str, *added: str) -> str:
+        facts = FailureFacts(rewrite=Rewrite((), added), misdone=misdone)
+        return str(cause_of("numeric", Failed(WRONG_RESULT, "value"), "s_tir.Schedule[split+pad_einsum]", facts))
 
-    assert wrong("an init", "a reduction by Max") != wrong("a predicate")
+    one, other = wrong("adds iterations", "BufferStore"), wrong("adds iterations", "For", "LT on int")
+    assert one == other == "s_tir.Schedule[pad_einsum]: value: adds iterations"
+    assert wrong("loses a statement", "BufferStore") != one
+
+
+def test_an_expression_in_a_message_counts_whatever_is_added_in_it() -> None:
+    def of(one: str, other: str) -> str:
+        said = f"AssertionError: Dimension of updates[0] ({one}) must equal dimension of out_shape[0] ({other})"
+        return thrown(raised("/a/site-packages/tvm/topi/scatter.py", "_verify_scatter_nd_inputs", said), "LegalizeOps")
+
+    assert of("n + T.int64(1)", "n + T.int64(1)") == of("n + T.int64(1) + T.int64(2)", "m * T.int64(4)")
+    assert "dimension of out_shape" in of("n + T.int64(1)", "n + T.int64(1)")
 
 
 def test_let_and_bind_are_one_construct_and_other_constructors_are_not() -> None:

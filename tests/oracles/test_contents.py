@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oracles.ir.contents import contents, inferred_kind, odd_floats, operator_kind, traits_of
+from oracles.ir.contents import block_traits, contents, inferred_kind, odd_floats, operator_kind
 from oracles.ir.rewrite import ELEMENTWISE
 from tests.oracles.oracle_bench import module_of
 
@@ -58,7 +58,8 @@ SUM = "with T.init():\n                    C[v] = T.float32(0)\n                
     ],
 )
 def test_what_is_special_of_blocks(axis: str, predicate: str, body: str, traits: tuple[str, ...]) -> None:
-    assert traits_of(module_of(BLOCKS.format(axis=axis, predicate=predicate, body=body))) == traits
+    module = module_of(BLOCKS.format(axis=axis, predicate=predicate, body=body))
+    assert block_traits(module["prim"]) == traits
 
 
 @pytest.mark.parametrize(

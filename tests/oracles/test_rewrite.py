@@ -96,7 +96,9 @@ def test_a_divisors_sign_counts_and_its_value_does_not() -> None:
     assert rewritten(tir("A[i] = A[n - i]"), of[-4]) == one
     guarded = tir("if i < n:", "    A[i] = A[i + 1]"), tir("A[i] = A[i // -4 + 6]")
     assert rewritten(*guarded) != one, "a guard that is gone is another bug"
-    assert rewritten(of[-4], of[4]) == rewritten(of[-5], tir("A[i] = A[n // 2]")) == Kinds(one.added, ())
+    assert rewritten(of[-4], of[4]) == rewritten(of[-5], tir("A[i] = A[n // 2]")) == one
+    rewrites = tir("A[i] = A[(n - i) % -8 // 2 + 6]"), tir("A[i] = A[(n - i) // 2 % -4 + 6]")
+    assert rewritten(*rewrites) == one, "whether it stays depends on the other constants"
     assert rewritten(of[4], of[5]) == Kinds((), ("BufferStore with another constant",))
 
 
@@ -157,6 +159,81 @@ def test_copies_of_a_statement_are_matched_with_it_and_not_with_another() -> Non
     before = tir(one.format(0), other.format(1))
     after = tir(one.format(2), one.format(3), other.format(4), other.format(5))
     assert rewritten(before, after) == Kinds((), ("BufferStore",))
+
+
+def test_what_was_copied_does_not_count_beside_what_was_not() -> None:
+    """A loop that is unrolled, or a virtual thread, repeats whatever stands in it."""
+    before = tir("A[i] = T.exp(A[i])", "B[i] = A[i] < T.float32(1.0)")
+    copies = ("A[0] = T.exp(A[0])", "A[1] = T.exp(A[1])", "A[2 + n] = T.exp(A[2 + n])")
+    assert rewritten(before, tir(*copies, "B[i] = A[i] < T.float32(1.0)")) == Kinds((), ("BufferStore",))
+    assert rewritten(before, tir(*copies, "B[i] = A[i] <= T.float32(1.0)")) == Kinds(("LT on float",), ("LE on float",))
+
+
+def test_what_was_moved_is_not_gone() -> None:
+    """Into a value of its own, into another statement: it is computed as before."""
+    before = tir("A[i] = T.max(A[i], A[i + 1])", "A[i + 4] = T.exp(A[i])")
+    moved = tir("A[i] = A[i + 1]", "A[i + 4] = T.exp(T.max(A[i], A[i + 1]))")
+    lost = tir("A[i] = A[i + 1]", "A[i + 4] = T.exp(A[i])")
+    assert rewritten(before, lost) == Kinds(("Max on float",), ())
+    assert "Max on float" not in rewritten(before, moved).removed
+
+
+def test_beside_marks_the_statements_under_them_do_not_count() -> None:
+    """A pass that lowers marks rewrites the whole kernel: each statement, its indices, its loops."""
+    mark = 'with T.attr(A.data, "virtual_thread", 2):'
+    few = tir(mark, "    A[i] = A[i + 1]"), tir("A[i] = A[i + 1]")
+    many = (
+        tir(mark, "    A[i] = T.exp(A[i + 1])"),
+        tir("A[i % 2] = T.exp(A[i + 1])", "A[i % 2 + 6] = T.max(A[i], A[0])"),
+    )
+    assert rewritten(*few) == rewritten(*many) == Kinds(("AttrStmt virtual_thread",), ())
+
+
+INLINED = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def callee(p: T.handle("float32", "global"), x: T.float32):
+        Y = T.decl_buffer((12,), "float32", data=p)
+        {body}
+    @T.prim_func
+    def prim(A: T.Buffer((12,), "float32")):
+        Module.callee(A.data, A[0])
+"""
+BODIES = ("Y[0] = x", "if x < T.float32(1.0):\n            Y[0] = T.exp(x)")
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_what_stood_in_an_inlined_function_is_only_copied(body: str) -> None:
+    before = live_module(ModuleText(INLINED.format(body=body)))
+    after = tvm.tirx.transform.InlinePrivateFunctions()(before)
+    assert not T.structural_equal(before, after)
+    assert rewritten(before, after) == Kinds(("Evaluate",), ())
+
+
+def test_what_is_overwritten_counts_alone() -> None:
+    """Which operators become the call that overwrites what others read says nothing of why it may not."""
+    text = """
+@I.ir_module(check_well_formed=False)
+class Module:
+    @T.prim_func
+    def kernel(A: T.Buffer((2, 2), "float32")):
+        A[0, 0] = T.float32(0.0)
+    @R.function
+    def main(x: R.Tensor((2, 2), "float32")):
+        cls = Module
+        a = {first}
+        b = {second}
+        return b
+"""
+    overwrites = 'R.call_tir_inplace(cls.kernel, ({},), inplace_indices=[0], out_ty=R.Tensor((2, 2), "float32"))'
+
+    def of(first: str, second: str) -> IRModule:
+        return live_module(ModuleText(text.format(first=first, second=second)))
+
+    one = rewritten(of("R.abs(x)", "R.add(a, x)"), of("R.abs(x)", overwrites.format("x")))
+    other = rewritten(of("R.sort(x)", overwrites.format("a")), of("R.abs(x)", overwrites.format("x")))
+    assert one == other == Kinds((), ("call_tir_inplace into a parameter",))
 
 
 def test_what_is_stored_is_told_with_the_class_of_its_elements() -> None:

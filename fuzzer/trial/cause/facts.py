@@ -6,29 +6,29 @@ only.
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import tvm
 from tvm import relax
 
-from corpus.cause import Cause, FailureFacts, Rewrite, cause_of
+from corpus.cause import Cause, FailureFacts, cause_of
 from corpus.reduce import Candidate
 from corpus.throw_site import sites
 from fuzzer.protocol import Plan
+from fuzzer.trial.cause.asked import failing_operator, last_note
 from fuzzer.trial.cause.folded import folded
 from fuzzer.trial.cause.left_for_vm import left_for_vm
 from fuzzer.trial.cause.lowered import narrowed
-from fuzzer.trial.cause.rules import Taken, rule_in, rule_that_raises, with_types
-from fuzzer.trial.cause.seen_at_once import called_in, held_to, operators_in
+from fuzzer.trial.cause.rules import rule_in, rule_that_raises
+from fuzzer.trial.cause.seen_at_once import called_in, has_code_for_each, held_to, operators_in, rewrite_of
+from fuzzer.trial.cause.taken import Taken, with_types
 from fuzzer.trial.own_faults import OwnFaults
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.unjudged import bench_of, steps_of
 from generators.passes.row import Meaning, PassRow, Phase, Role
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call, the
 from generators.passes.tuning import searched
-from generators.tvm_api import IRModule
 from oracles.broken import IN_TIR, Broken, broken, retyped, types_of
 from oracles.builds.blame import lowering_of
 from oracles.builds.build import as_built, lowered_by, passes_to_come
@@ -39,9 +39,8 @@ from oracles.checks.legalised import LEGALIZE
 from oracles.checks.purity import holds_kills
 from oracles.evidence import AnotherForm, Died, Hung, InKernel, OutOfMemory, ReferenceTrap
 from oracles.forked import Ended, forked
-from oracles.ir.contents import contents, odd_floats, traits_of
+from oracles.ir.contents import contents, odd_floats, operator_kind
 from oracles.ir.regions import declares_what_it_does
-from oracles.ir.rewrite import rewritten
 from oracles.ir.tir_rewrite import stored_kinds
 from oracles.nested import running_at_end
 from oracles.oracle import StepOracle
@@ -49,7 +48,7 @@ from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Unsure, Wrong
 from oracles.table import ORACLES
 from oracles.trace import Position, Raised, Step
-from oracles.verdict import CODEGEN, DOES_NOT_RUN, LOWERING, WRONG_RESULT, Failed
+from oracles.verdict import CODEGEN, CRASH, DOES_NOT_RUN, INPUT_CHANGED, LOWERING, WRONG_RESULT, Failed
 from oracles.walk import walk
 from oracles.workbench import Workbench
 
@@ -138,8 +137,7 @@ class _Look:
             return self.of_module()
         if found.step.row.promise.evaluates and (facts := self._wrong_kernel(found)) is not None:
             return facts
-        rule = rule_in(found, self._bench(), self._goes_wrong)
-        return self._of_step(found) if rule is None else replace(self._of_step(rule.taken), rule=rule.name)
+        return self._of_part(found)
 
     def of_module(self, running: str = "", called: str = "") -> FailureFacts:
         """What can be said where nothing is known of what the culprit did."""
@@ -148,11 +146,19 @@ class _Look:
         return FailureFacts(
             running=running,
             called=called,
-            operators=operators_in(module),
-            each=row is not None and (bool(row.promise.asks) or _has_code_for_each(row)),
+            operators=self._failing_operators(row) or operators_in(module),
+            each=row is not None and (bool(row.promise.asks) or has_code_for_each(row)),
             holds=contents(module),
             floats=odd_floats(module),
         )
+
+    def _failing_operators(self, row: PassRow | None) -> tuple[str, ...]:
+        """The kind of the operator in whose code for the pass it fails; () if it is another failure."""
+        fails = self.failed.symptom == CRASH and row is not None and row.name == self.culprit
+        name = (
+            failing_operator(row, self.case.module, lambda: list(self._steps(self._bench()))) if fails and row else ""
+        )
+        return (operator_kind(name),) if name else ()
 
     def _searches(self) -> bool:
         """Whether the culprit is a search of MetaSchedule. Other passes can make a schedule such as it finds, so that a
@@ -224,12 +230,21 @@ class _Look:
     def _is_wrong(self) -> bool:
         return self.failed.symptom == WRONG_RESULT or isinstance(self.failed.evidence, ReferenceTrap | InKernel)
 
+    def _of_part(self, taken: Taken) -> FailureFacts:
+        """Of the rule or the primitive of a pass that goes wrong, where it applies such; else of the pass. It is the
+        pass that writes what they give into its input."""
+        changes_input = self.failed.symptom == INPUT_CHANGED
+        rule = None if changes_input else rule_in(taken, self._bench(), self._goes_wrong)
+        if rule is None:
+            return self._of_step(taken)
+        return replace(self._of_step(rule.taken), rule=rule.name, misdone=rule.misdone if self._is_wrong else "")
+
     def _of_step(self, taken: Taken) -> FailureFacts:
         step = taken.step
-        before, after, named = step.before, step.after, _has_code_for_each(step.row)
+        before, after, named = step.before, step.after, has_code_for_each(step.row)
         change, wrong = None, self._is_wrong
         if wrong or self.oracle == determinism.ORACLE.name:
-            change = _rewrite(before, after, named)
+            change = rewrite_of(before, after, named)
             if wrong and step.row.promise.evaluates:
                 change = folded(before, after, self.case.module) or change
             if named and wrong:
@@ -237,7 +252,7 @@ class _Look:
                 change = narrowed(step, change, held_to(step, bench.meaning.numbers), bench)
         elif self.oracle == idempotence.ORACLE.name:
             again = self._bench().apply(step.call, after)
-            change = None if isinstance(again, Raised) else _rewrite(after, again, named)
+            change = None if isinstance(again, Raised) else rewrite_of(after, again, named)
         what = broken(before, after, named, self.oracle)
         return FailureFacts(
             broken="" if what is None else what.kind,
@@ -248,7 +263,6 @@ class _Look:
             stored=stored_kinds(before),
             operators=operators_in(self.case.module),
             floats=odd_floats(self.case.module),
-            traits=traits_of(before, change) if step.row.role is Role.SCHEDULES else (),
             ends_lives=step.phase not in step.row.place.phases and holds_kills(before),
             changes_input=not step.input_kept,
         )
@@ -277,7 +291,7 @@ class _Look:
             if step.after is None:
                 break
             if isinstance(self.failed.evidence, AnotherForm):
-                named = _has_code_for_each(step.row)
+                named = has_code_for_each(step.row)
                 if what := retyped(taken.types, types_of(step.after), named):
                     return FailureFacts(retyped=what, retyped_by=LOWERING if named else step.call.name)
             if step.call.name == LEGALIZE:
@@ -348,14 +362,7 @@ class _Look:
 
     def _running_at_death(self) -> str:
         """The same of a build that ends its process, which only another process can see."""
-        names = mmap.mmap(-1, mmap.PAGESIZE)
-
-        def note(running: Sequence[str]) -> None:
-            text = self._of_table(running).encode()[: mmap.PAGESIZE]
-            names[:] = text.ljust(mmap.PAGESIZE, b"\0")
-
-        forked(lambda: self._running(note), LIMIT_S)
-        return names[:].rstrip(b"\0").decode()
+        return last_note(lambda note: self._running(lambda running: note(self._of_table(running))))
 
     def _running(self, note: Callable[[Sequence[str]], None] = lambda names: None) -> str:
         """The innermost pass of the table that is running when a build of the case raises; "" where there is none."""
@@ -387,13 +394,3 @@ class _Look:
 
     def _of_table(self, names: Sequence[str]) -> str:
         return next((name for name in reversed(names) if name in self.repertoire.rows), "")
-
-
-def _has_code_for_each(row: PassRow) -> bool:
-    """Whether the pass lowers operators, each by code of its own: then it matters which one it is."""
-    return row.name == LEGALIZE or bool(row.promise.lowers)
-
-
-def _rewrite(before: IRModule, after: IRModule, named: bool) -> Rewrite:
-    kinds = rewritten(before, after, named)
-    return Rewrite(kinds.removed, kinds.added, kinds.everywhere)

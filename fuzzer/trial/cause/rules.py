@@ -4,45 +4,22 @@ search of MetaSchedule is made of. TVM's tracebacks name neither MetaSchedule's 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 import tvm
 
 from corpus.throw_site import thrown_at
+from fuzzer.trial.cause.primitives import primitive_in
+from fuzzer.trial.cause.taken import GoesWrong, Rule, Taken, with_types
 from generators.case import PassCall
 from generators.passes.dlight import rules_in
 from generators.passes.table import PASSES
 from generators.passes.tuning import PREFIX, searched, shorter
-from oracles.broken import Types, types_of
-from oracles.trace import Position, Raised, Step
+from oracles.ir.scheduled import misdone, told
+from oracles.trace import Raised
 from oracles.walk import walk
 from oracles.workbench import Workbench
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """A step from a copy of the module before it, which it may have changed; and the types that its bindings had."""
-
-    step: Step
-    types: Types
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A rule by its name, and the step that it takes; without any other rule, or as the last of them."""
-
-    name: str
-    taken: Taken
-
-
-def with_types(position: Position, steps: Iterator[Step]) -> Iterator[Taken]:
-    """Each step with what was there before it."""
-    before, types = position.module.clone(), types_of(position.module)
-    for step in steps:
-        yield Taken(replace(step, start=replace(step.start, module=before)), types)
-        if step.after is not None:
-            before, types = step.after.clone(), types_of(step.after)
 
 
 def grown(call: PassCall) -> Iterator[tuple[str, PassCall]]:
@@ -58,10 +35,15 @@ def grown(call: PassCall) -> Iterator[tuple[str, PassCall]]:
         yield f"{PREFIX}.{made_of.mutator}", call
 
 
-def rule_in(taken: Taken, bench: Workbench, goes_wrong: Callable[[Step, Workbench], bool]) -> Rule | None:
-    """Of a pass that applies several rules: the one that goes wrong, or the first of dlight's that does anything. A
-    function that one of these has scheduled is left alone by those after it. None where no rule acts, and of other
-    passes."""
+def rule_in(taken: Taken, bench: Workbench, goes_wrong: GoesWrong) -> Rule | None:
+    """Of a pass that applies several rules, or primitives of schedules: what goes wrong in it, as deep as can be told,
+    or the first of dlight's rules that does anything. A function that one of these has scheduled is left alone by
+    those after it. None where no rule acts, and of other passes."""
+    rule = _rule_in(taken, bench, goes_wrong)
+    return primitive_in(taken if rule is None else rule.taken, bench, goes_wrong) or rule
+
+
+def _rule_in(taken: Taken, bench: Workbench, goes_wrong: GoesWrong) -> Rule | None:
     acts: Rule | None = None
     start = replace(taken.step.start, module=taken.step.before.clone())
     for one in with_types(start, walk(start, rules_in(taken.step.call), PASSES, bench)):
@@ -74,7 +56,7 @@ def rule_in(taken: Taken, bench: Workbench, goes_wrong: Callable[[Step, Workbenc
         start = replace(taken.step.start, module=taken.step.before.clone())
         one = next(with_types(start, walk(start, [call], PASSES, bench)))
         if one.step.changed and one.step.after is not None and goes_wrong(one.step, bench):
-            return Rule(name, one)
+            return Rule(name, one, told(misdone(one.step.before, one.step.after)))
     return acts
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from corpus.cause import Rewrite
 from corpus.throw_site import called_operator
 from generators.operators.table import OPERATORS
+from generators.passes.row import PassRow
 from generators.tvm_api import IRModule
+from oracles.checks.legalised import LEGALIZE
 from oracles.ir.contents import inferred_kind, operator_kind
 from oracles.ir.operators import operator_calls
-from oracles.ir.rewrite import ELEMENTWISE
+from oracles.ir.rewrite import ELEMENTWISE, rewritten
 from oracles.reference.numbers import Numbers
 from oracles.trace import Step
 
@@ -30,3 +33,14 @@ def called_in(traceback: str) -> str:
     """The kind of the operator whose call could not be typed; "" where that is not what failed."""
     called = called_operator(traceback)
     return inferred_kind(called) if called.startswith("InferType") else operator_kind(called) if called else ""
+
+
+def has_code_for_each(row: PassRow) -> bool:
+    """Whether the pass lowers operators, each by code of its own: then it matters which one it is."""
+    return row.name == LEGALIZE or bool(row.promise.lowers)
+
+
+def rewrite_of(before: IRModule, after: IRModule, named: bool) -> Rewrite:
+    """What a pass did, as causes tell it."""
+    kinds = rewritten(before, after, named)
+    return Rewrite(kinds.removed, kinds.added, kinds.everywhere)

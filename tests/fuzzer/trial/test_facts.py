@@ -32,7 +32,7 @@ from oracles.checks.legalised import LEGALIZE
 from oracles.evidence import Died
 from oracles.forked import ChildRaised
 from oracles.nested import running_at_end
-from oracles.verdict import CODEGEN, CRASH, DOES_NOT_BUILD, Failed
+from oracles.verdict import CODEGEN, CRASH, DOES_NOT_BUILD, INPUT_CHANGED, Failed
 from tests.corpus.test_throw_site import BACKTRACE, TRACEBACK, frame
 
 CASES = Path(__file__).parents[3] / "corpus" / "cases"
@@ -267,6 +267,17 @@ def test_what_a_pass_has_done_to_its_input_in_place_is_seen(tmp_path: Path) -> N
     found = cause_in(numeric.ORACLE.name, failed, SCHEDULES, case, plan, Repertoire(PASSES)).cause
     assert found.certain and found.where == "s_tir.dlight.gpu.Fallback"
     assert "thread_binding For" in found.what
+
+
+def test_the_pass_and_no_rule_of_it_writes_into_its_input(tmp_path: Path) -> None:
+    """Else one bug would have as many causes as there are rules."""
+    case = Candidate(live_module(ModuleText(MODULE)), (), (default_call(LEGALIZE), default_call(SCHEDULES)), ())
+    plan, failed = (
+        Plan(0, targets=("cuda",), scratch=str(tmp_path)),
+        Failed(INPUT_CHANGED, "the pass changed its input"),
+    )
+    found = cause_in("input_unchanged", failed, SCHEDULES, case, plan, Repertoire(PASSES)).cause
+    assert str(found) == f"{SCHEDULES}: changes the module that it is given"
 
 
 def test_rules_are_in_the_order_in_which_the_pass_tries_them() -> None:
