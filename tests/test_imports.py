@@ -159,6 +159,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
             "bench_tir",
             "bench_validity",
         ),
+        ("bench_shrinkray",),
         ("__main__",),
     ),
 }

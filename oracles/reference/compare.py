@@ -60,19 +60,25 @@ def widths_of(expected: Runtime) -> tuple[float, ...]:
     return tuple(map(width, flattened(expected)))
 
 
-def width(want: Runtime) -> float:
+def is_coarse(expected: Runtime) -> bool:
+    """Whether the bounds of an output let pass what is off by COARSE of its values: such a bound is asked to be
+    sharper, also where it decides."""
+    return any(width(leaf, COARSE) > 0 for leaf in flattened(expected))
+
+
+def width(want: Runtime, share: float = 1.0) -> float:
     """0 where the bounds of an output decide; else their median ratio to its values, of the elements that say nothing.
 
     An element says nothing where its bound is infinite, or wider than its value and than the median of the sizes of
     those that are not zero (few large values would hide many small ones in a mean). An output does not decide where
     most of its elements say nothing, or where each bound is wider than its own value: any value of that size would have
-    passed, and zero as well.
+    passed, and zero as well. share: of the values that are meant, as much as a bound may be.
     """
     if not isinstance(want, Tensor) or want.error is None or not want.value.size:
         return 0.0
     if not is_float(want.dtype):
         return math.inf if np.mean(np.isinf(want.error)) > _MOST else 0.0
-    size = np.where(np.isfinite(want.value), np.abs(want.value), np.inf)
+    size = np.where(np.isfinite(want.value), share * np.abs(want.value), np.inf)
     finite = size[np.isfinite(size)]
     some = finite[finite > 0]
     scale = np.maximum(size, float(np.median(some)) if some.size else 0.0)
@@ -85,6 +91,7 @@ def width(want: Runtime) -> float:
     return float(np.median(np.divide(want.error, scale, where=known, out=np.full(want.shape, np.inf))[silent]))
 
 
+COARSE = 1 / 16
 _MOST = 0.5
 """The share of an output's elements that may say nothing."""
 

@@ -210,8 +210,8 @@ def interpreted(
     """Runs functions of a module in the reference; as in the VM, constants keep their memory from call to call.
 
     exactly: operators of Relax give float64, whatever the dtypes; else every result is rounded to its dtype. PrimFuncs
-    compute in their own dtypes. widened: but those of 16 bits, which are float64 there, too, with the bounds that this
-    leaves.
+    compute in their own dtypes. Bounds are sharpened: worst-case ones of many PrimFuncs are soon infinite. widened:
+    PrimFuncs of 16 bits are in float64, too, with the bounds that this leaves.
     """
     constants: dict[Hashable, Tensor] = {}
 
@@ -224,7 +224,7 @@ def interpreted(
             synchronised=synchronised,
             recorded=recorded,
             widened=widened,
-            noise=Noise(once=True) if widened else None,
+            noise=Noise(once=widened) if exactly else None,
         )
         with np.errstate(all="ignore"):
             return machine.apply(machine.function(function), arguments, function)

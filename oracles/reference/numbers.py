@@ -209,7 +209,7 @@ class Numbers:
             made.append((wanted, actual))
             if results is not None:
                 results[wanted.index] = actual
-        if sharply is not None and any(any(found.widths) for found in agreed):
+        if sharply is not None and any(wanted.coarse for wanted, _ in made):
             return self._judge_sharply(made, agreed, calling, sharply)
         return Unsure(left_out) if left_out and not agreed else undecided(agreed)
 

@@ -1,7 +1,8 @@
 """The starting module of a case, run: what each entry call gives, and how near to it a later module must come.
 
-A bound that is wider than the value that it bounds judges nothing. Such a comparison is made again with the sharper
-bounds of `oracles.reference.noise`, which are made once for an entry call, and only where that is asked for.
+A bound that is wider than the value that it bounds judges nothing, and one that is much of it judges little. Such a
+comparison is made again with the sharper bounds of `oracles.reference.noise`, which are made once for an entry call,
+and only where that is asked for.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import cached_property
 from generators.case import EntryCall
 from generators.dtypes import NARROW, is_float
 from generators.tvm_api import IRModule
-from oracles.reference.compare import Agreement, Difference, compare, doubted, widths_of, within
+from oracles.reference.compare import Agreement, Difference, compare, doubted, is_coarse, widths_of, within
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.noise import Noise
@@ -26,19 +27,20 @@ SAMPLED_S = 5.0
 """CPU seconds that the first evaluation of an entry call may have taken where it is sampled, which takes several times
 as long. Drawn modules take milliseconds."""
 IN_FLOAT64 = "both in float64, where a result of 16 bits may be off by one rounding alone"
-SAMPLED = "bound by runs with random rounding, as the worst case is wider than the value; wrong in float64, too"
+SAMPLED = "bound by runs with random rounding, as the worst case is much of the value; wrong in float64, too"
 
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
     """What one entry call gives, with bounds. index: its place among the entry calls of the case. took_s: CPU seconds.
-    widths: of the bounds, by output; every later module is compared with the same."""
+    widths: of the bounds, by output; every later module is compared with the same. coarse: see `is_coarse`."""
 
     index: int
     call: EntryCall
     value: Runtime
     took_s: float
     widths: tuple[float, ...]
+    coarse: bool
 
 
 class StartingRun:
@@ -67,7 +69,7 @@ class StartingRun:
             value = self._value(call)
             if not isinstance(value, NoMeaning):
                 took_s = time.thread_time() - begun
-                results.append(CallResult(index, call, value, took_s, widths_of(value)))
+                results.append(CallResult(index, call, value, took_s, widths_of(value), is_coarse(value)))
             elif index == 0:
                 self.nothing = value
                 return ()
@@ -126,7 +128,7 @@ class StartingRun:
         terms, where the sharper bounds take it for random: so a difference by these alone counts only where the result
         in float64 differs as well.
         """
-        if self.tolerance is not None or not any(found.widths):
+        if self.tolerance is not None or not result.coarse:
             return found
         sharp = self._sharpened(result)
         sharper = compare(sharp.value, actual, sharp.widths)

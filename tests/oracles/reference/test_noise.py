@@ -16,7 +16,7 @@ from generators.case import EntryCall
 from generators.relax.knobs import Knobs
 from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
-from oracles.reference.compare import Agreement, compare, width
+from oracles.reference.compare import Agreement, compare, is_coarse, width
 from oracles.reference.noise import NEXT_TO_NONE, Noise, Sampled
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import TOO_WIDE, NoMeaning, Unsure, Wrong, undecided
@@ -67,6 +67,20 @@ def test_wrong_passes_on_deep_modules_are_seen(name: str, what: str) -> None:
         pytest.skip("the module has no place for the fault")
     found = numbers.judge_module(wrong)
     assert isinstance(found, Wrong) and found.symptom == "wrong result"
+
+
+IN_PRIM_FUNCS = ("u-net 2 of 2", "a maximum is a minimum")
+"""The worst case of the wrong module in float64, over a chain of PrimFuncs, is infinite."""
+WITHIN = ("closures 60", "a residual dropped")
+"""The worst case decides, and lets through what is off by a sixth of the value."""
+
+
+@pytest.mark.parametrize(("name", "what"), [IN_PRIM_FUNCS, WITHIN])
+def test_bounds_are_sharpened_wherever_the_worst_case_is_much_of_a_value(name: str, what: str) -> None:
+    module = FAMILIES[name]()
+    numbers = Numbers(module, drawn_calls(module, 0, 1))
+    assert numbers.judge_module(after(module, RIGHT["FuseTIR"])) is None
+    assert isinstance(numbers.judge_module(planted(FAULTS[what], module)), Wrong)
 
 
 def test_chains_of_quantised_numbers_are_decided() -> None:
@@ -230,6 +244,13 @@ def test_few_large_values_do_not_decide_for_many_small_ones() -> None:
     value = np.array([1e6, *[1.0] * 99])
     assert width(Tensor(value, "float32", np.full(100, 1e4))) > 1
     assert width(Tensor(value, "float32", np.full(100, 1e-3))) == 0
+
+
+@pytest.mark.parametrize(("bound", "coarse"), [(1e-3, False), (0.1, True), (0.9, True), (30.0, True)])
+def test_a_bound_is_coarse_long_before_it_decides_nothing(bound: float, coarse: bool) -> None:
+    value = Tensor(np.ones(4), "float32", np.full(4, bound))
+    assert is_coarse((Tensor(np.ones(4), "float32"), value)) == coarse
+    assert (width(value) > 0) == (bound > 1)
 
 
 def test_a_call_that_decides_does_not_speak_for_one_that_does_not() -> None:
