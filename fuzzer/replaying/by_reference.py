@@ -11,8 +11,8 @@ from corpus.store import StoredCase
 from fuzzer.errors import ExitStatus
 from fuzzer.processes.guard import guarded
 from fuzzer.processes.start import module_command, worker_environment
-from fuzzer.replaying.ending import BrokenScript, Ending, Gone, Judged, Unportable, last_line
-from fuzzer.replaying.warm import CASE_TIMEOUT_S
+from fuzzer.replaying import warm
+from fuzzer.replaying.ending import BrokenScript, Ending, Gone, Unportable, WrongByReference, last_line
 from fuzzer.results import CheckRow, rows_of
 
 
@@ -25,7 +25,7 @@ def checked(folder: Path, case: StoredCase, given: str, trust: bool) -> tuple[En
             guarded(module_command("fuzzer.cli", *asked)),
             capture_output=True,
             env=worker_environment(),
-            timeout=CASE_TIMEOUT_S,
+            timeout=warm.CASE_TIMEOUT_S,
             check=False,
             start_new_session=True,
         )
@@ -46,7 +46,7 @@ def judged(case: StoredCase, rows: tuple[CheckRow, ...]) -> Ending:
     wrong = [row for row in rows if row.verdict == "failed"]
     known = [row for row in wrong if (row.oracle, row.symptom) == (case.oracle, case.symptom)]
     if wrong:
-        return Judged((known or wrong)[0].message, bool(known))
+        return WrongByReference((known or wrong)[0].message, bool(known))
     asked = [row for row in rows if row.oracle == case.oracle]
     if any(row.verdict == "passed" for row in asked):
         return Gone("the reference finds nothing wrong")

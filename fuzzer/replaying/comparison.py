@@ -17,7 +17,7 @@ from corpus.portable.wording import in_words_of_today
 from corpus.registry import Registry
 from corpus.signature import normalise
 from corpus.store import StoredCase
-from fuzzer.replaying.ending import BrokenScript, Ending, Fails, Gone, Judged, Unportable
+from fuzzer.replaying.ending import BrokenScript, Ending, Fails, Gone, Unportable, WrongByReference
 from oracles.evidence import AnotherForm, Died, Hung, LeftForVm, NotReadBack, OutOfMemory, ReferenceTrap
 from oracles.verdict import CRASH, HANG, WRONG_RESULT, Failed
 from reports.matrix import ReplayWord
@@ -71,7 +71,7 @@ def outcome_of(case: StoredCase, ending: Ending, expected: Expected, registry: R
             if expected == "passes":
                 return "regressed"
             return "fails as known" if is_recorded(case, ending, registry) else "changed"
-        case Judged(known=known):
+        case WrongByReference(known=known):
             if expected == "passes":
                 return "regressed"
             return "fails as known" if known else "changed"

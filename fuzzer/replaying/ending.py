@@ -78,14 +78,14 @@ class BrokenScript:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class WrongByReference:
     """No script has shown it, and the reference says that something is wrong. known: what the case records."""
 
     message: str
     known: bool
 
 
-Ending: TypeAlias = Gone | Fails | Judged | Unportable | BrokenScript
+Ending: TypeAlias = Gone | Fails | WrongByReference | Unportable | BrokenScript
 
 
 def ending_of(end: ScriptEnd) -> Ending:
