@@ -237,6 +237,7 @@ def modules() -> dict[str, Path]:
     return {name.removesuffix(".__init__"): path for name, path in found.items() if name.split(".")[0] in ORDERED}
 
 
+@cache
 def arrows() -> dict[str, set[str]]:
     """The modules that each module imports, wherever the import stands."""
     known = modules()
@@ -284,7 +285,7 @@ def test_the_order_names_what_is_there(room: str) -> None:
 
 
 def test_no_file_imports_itself_by_way_of_others() -> None:
-    left = arrows()
+    left = dict(arrows())
     while free := [name for name, targets in left.items() if not (targets & left.keys()) - {name}]:
         for name in free:
             del left[name]

@@ -212,6 +212,7 @@ def test_an_interrupt_ends_in_order(running: subprocess.Popen[bytes], tmp_path: 
     wait_for(lambda: not any(map(alive, workers)))
 
 
+@pytest.mark.deep
 @pytest.mark.warm
 def test_a_killed_campaign_leaves_no_worker_and_keeps_its_findings(
     running: subprocess.Popen[bytes], tmp_path: Path

@@ -257,12 +257,12 @@ def test_reduce_makes_a_planted_fault_small(module: Path, tmp_path: Path) -> Non
 def test_the_first_script_that_shows_a_failure_is_taken(statuses: tuple[int, ...], which: int | None) -> None:
     scripts = [f"import sys  # {number}\nsys.exit({status})\n" for number, status in enumerate(statuses)]
     what = shown(Reduction(tuple(scripts), {}, None), trust=False)
-    assert (what.number if what.each_time else None) == which
+    assert (what.number if what.rate.each_time else None) == which
 
 
 def test_a_script_is_run_beside_its_json() -> None:
     script = "import sys\nsys.exit(open(__file__ + '.json').read() == '{}')\n"
-    assert shown(Reduction((script,), {}, None, "{}"), trust=False).each_time
+    assert shown(Reduction((script,), {}, None, "{}"), trust=False).rate.each_time
 
 
 def test_reduce_of_another_oracle_than_the_failing_one_says_that_nothing_fails(module: Path, tmp_path: Path) -> None:

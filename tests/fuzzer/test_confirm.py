@@ -121,7 +121,7 @@ def test_a_death_without_a_place_is_tried_several_times(
 
 
 @pytest.mark.parametrize("ends", ["os.kill(os.getpid(), 9)", "time.sleep(1000)"])
-@pytest.mark.parametrize(("number", "shown"), [(0, False), (1, True), (2, True)])
+@pytest.mark.parametrize(("number", "shown"), [(0, False), (1, True), pytest.param(2, True, marks=pytest.mark.deep)])
 def test_a_run_that_says_nothing_is_one_in_which_a_death_did_not_show(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str, number: int, shown: bool
 ) -> None:
@@ -211,6 +211,7 @@ def _finding_of(stored: StoredCase) -> Finding:
     )
 
 
+@pytest.mark.deep
 @pytest.mark.warm
 def test_what_shows_with_another_fill_is_kept_with_it(tmp_path: Path) -> None:
     tried = confirmed(_finding_of(reduction(tmp_path, "min")), tmp_path)

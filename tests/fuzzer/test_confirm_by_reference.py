@@ -28,7 +28,12 @@ class Module:
 
 
 @pytest.mark.parametrize(
-    ("operator", "status", "shown"), [("add", 2, True), ("add", 7, False), ("add", 0, False), ("multiply", 2, False)]
+    ("operator", "status", "shown"),
+    [
+        ("add", 2, True),
+        *(pytest.param(*one, marks=pytest.mark.deep) for one in (("add", 7, False), ("add", 0, False))),
+        pytest.param("multiply", 2, False, marks=pytest.mark.deep),
+    ],
 )
 def test_what_tvm_does_not_build_is_shown_by_the_reference(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operator: str, status: int, shown: bool

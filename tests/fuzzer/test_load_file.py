@@ -30,7 +30,10 @@ IGNORED += "CONTRACTS = {'Mime': {}, 'Mine': {'phse': 'tir', 'colour': 1}}\n"
     "arguments",
     [
         ("check", "good.py", "--load", "mine.py"),
-        ("run", "--cases", "2", "--jobs", "2", "--load", "mine.py", "--oracles", "survives", "--out", "out"),
+        pytest.param(
+            ("run", "--cases", "2", "--jobs", "2", "--load", "mine.py", "--oracles", "survives", "--out", "out"),
+            marks=pytest.mark.deep,
+        ),
     ],
 )
 def test_what_is_ignored_of_a_loaded_file_is_said(

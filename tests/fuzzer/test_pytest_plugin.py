@@ -179,7 +179,7 @@ def test_outcomes_are_the_same_with_and_without(tmp_path: Path) -> None:
         pytest.param("os.kill(os.getpid(), 11)", "SIGSEGV", marks=pytest.mark.deep),
         pytest.param("time.sleep(60)", "hang", marks=pytest.mark.deep),
         pytest.param("os.kill(os.getpid(), 9)", "SIGKILL", marks=pytest.mark.deep),
-        ("os._exit(5)", "exit 5 in parts"),
+        pytest.param("os._exit(5)", "exit 5 in parts", marks=pytest.mark.deep),
     ],
 )
 def test_the_end_of_the_judge_is_none_of_the_test(tmp_path: Path, harm: str, told: str) -> None:

@@ -156,6 +156,7 @@ def test_the_target_is_kept_where_the_failure_needs_it(
     assert ends_with(tmp_path / "case" / "repro.py") == 1
 
 
+@pytest.mark.deep
 def test_a_message_picks_the_failure(passfuzz: Any, module: Path, tmp_path: Path) -> None:
     load = write_passes(tmp_path, "WrongNumbers", "Raises")
     asked = ("reduce", module, "--load", load, "--passes", "WrongNumbers,Raises", "-o", tmp_path / "small.py", "--json")

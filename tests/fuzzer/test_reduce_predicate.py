@@ -151,7 +151,7 @@ def test_a_predicate_that_takes_everything_is_warned_of(passfuzz: Any, tmp_path:
 # --- functions ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("switch", ["", "raises", "dies"])
+@pytest.mark.parametrize("switch", ["", *(pytest.param(how, marks=pytest.mark.deep) for how in ("raises", "dies"))])
 def test_a_function_is_called_with_the_module(passfuzz: Any, tmp_path: Path, switch: str) -> None:
     """What raises or dies is not interesting; what a function does to its module is its own affair."""
     module = write(tmp_path / "module.py", IMPORTS + BODY)
@@ -166,7 +166,7 @@ def test_a_function_is_called_with_the_module(passfuzz: Any, tmp_path: Path, swi
     assert ("R.multiply" in text) is bool(switch)
 
 
-@pytest.mark.parametrize("switch", ["", "raises", "dies"])
+@pytest.mark.parametrize("switch", ["", *(pytest.param(how, marks=pytest.mark.deep) for how in ("raises", "dies"))])
 def test_several_candidates_at_a_time_give_the_same(passfuzz: Any, tmp_path: Path, switch: str) -> None:
     module = write(tmp_path / "module.py", IMPORTS + BODY)
     check = write(tmp_path / "check.py", f"SWITCH = {switch!r}\n{FUNCTION}")

@@ -46,7 +46,14 @@ def test_each_search_has_a_row_for_each_set_of_rules() -> None:
     assert all(len(set(row.sources)) == len(row.sources) >= 6 for row in ROWS)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+OFTEN = (f"{PREFIX}.ReplayTrace[llvm]", "MetaScheduleApplyDatabase")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row if row.name in OFTEN else pytest.param(row, marks=pytest.mark.deep) for row in ROWS],
+    ids=lambda row: row.name,
+)
 def test_a_search_schedules_a_copy(row: PassRow) -> None:
     changed, texts = 0, ""
     for index in range(SEEDS):

@@ -87,6 +87,7 @@ def rejudge_of(asked: tuple[Plan, Repertoire], name: str) -> Rejudge:
     return Rejudge(plan, repertoire, failure, recorder)
 
 
+@pytest.mark.deep
 def test_candidates_after_the_first_are_waited_for_less(asked: tuple[Plan, Repertoire]) -> None:
     rejudge = rejudge_of(asked, "Hangs")
     assert rejudge.interesting(candidate(CHAIN, "Hangs"))

@@ -38,8 +38,8 @@ def found(slug: str, folder: Path) -> Finding | None:
     [
         (BUILT_CODE_ENDS, "_first_wrong", shrink.LOWERING_TO_BLAME),
         (WRONG_NUMBERS, "expectations_of", shrink.EXPECTED),
-        (WRONG_NUMBERS, "whose_fault", shrink.WHOSE),
-        (WRONG_NUMBERS, "aftermath_of", shrink.AFTER),
+        pytest.param(WRONG_NUMBERS, "whose_fault", shrink.WHOSE, marks=pytest.mark.deep),
+        pytest.param(WRONG_NUMBERS, "aftermath_of", shrink.AFTER, marks=pytest.mark.deep),
     ],
 )
 def test_a_fault_of_ours_loses_no_finding(
@@ -53,6 +53,7 @@ def test_a_fault_of_ours_loses_no_finding(
     assert (finding.aftermath.complaint, finding.aftermath.outputs) == ("", ()) or raises != "aftermath_of"
 
 
+@pytest.mark.deep
 def test_a_fault_of_ours_in_the_look_at_the_cause_makes_it_a_guess(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,6 +64,7 @@ def test_a_fault_of_ours_in_the_look_at_the_cause_makes_it_a_guess(
     assert "ZeroDivisionError: division by zero" in finding.own_fault
 
 
+@pytest.mark.deep
 def test_a_finding_without_a_fault_says_nothing(tmp_path: Path) -> None:
     finding = found(WRONG_NUMBERS, tmp_path)
     assert finding is not None

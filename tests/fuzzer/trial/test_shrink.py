@@ -128,7 +128,7 @@ def test_an_attribute_that_gives_another_its_meaning_stays_with_it(tmp_path: Pat
     assert "Composite" not in attrs
 
 
-@pytest.mark.parametrize("stays", [True, False])
+@pytest.mark.parametrize("stays", [pytest.param(True, marks=pytest.mark.deep), False])
 def test_what_a_script_has_to_run_stays_buildable(stays: bool, tmp_path: Path) -> None:
     (tmp_path / "swaps.py").write_text(SWAPS, encoding="utf-8")
     plan = Plan(0, load=str(tmp_path / "swaps.py"), under_test=("Swaps",), scratch=str(tmp_path))

@@ -75,7 +75,7 @@ WITHIN = ("closures 60", "a residual dropped")
 """The worst case decides, and lets through what is off by a sixth of the value."""
 
 
-@pytest.mark.parametrize(("name", "what"), [IN_PRIM_FUNCS, WITHIN])
+@pytest.mark.parametrize(("name", "what"), [pytest.param(*IN_PRIM_FUNCS, marks=pytest.mark.deep), WITHIN])
 def test_bounds_are_sharpened_wherever_the_worst_case_is_much_of_a_value(name: str, what: str) -> None:
     module = FAMILIES[name]()
     numbers = Numbers(module, drawn_calls(module, 0, 1))
