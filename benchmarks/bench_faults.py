@@ -5,11 +5,11 @@ CONTRACTS say where they stand. Each pass gets a campaign of its own on one job,
 finding that names the pass. at_s is when the failure was first seen, in seconds from the start of the campaign;
 cpu s are those of all its processes, with the start, the reduction and the confirmation.
 
-A finding that the correct twin shows as well says nothing of the fault: measure --clean too, and leave such oracles out
-with --ignore.
+A finding that the correct twin shows as well says nothing of the fault: with --twins each twin is run first, for as
+long, and the causes that it shows do not count. --ignore leaves out oracles.
 
     python -m benchmarks.bench_faults FILE.py [--seconds 60] [--phase relax] [--clean] [--only NAME ...] [--seed 1]
-        [--ignore ORACLE ...]
+        [--twins] [--ignore ORACLE ...]
 """
 
 from __future__ import annotations
@@ -84,6 +84,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--phase", help="only passes of this phase in CONTRACTS")
     parser.add_argument("--clean", action="store_true", help="measure CLEAN: every finding is a false alarm")
+    parser.add_argument("--twins", action="store_true", help="causes that the correct twin shows do not count")
     parser.add_argument("--target", default="llvm")
     parser.add_argument("--only", nargs="+", metavar="NAME")
     parser.add_argument("--ignore", nargs="+", metavar="ORACLE", default=[], help="oracles whose findings do not count")
@@ -91,11 +92,14 @@ def main() -> None:
     names = names_of(runpy.run_path(str(options.file)), options.phase, options.only)
     print(f"{'pass':28} {'at_s':>7} {'cpu s':>7} {'cases':>7} {'applied':>8} {'changed':>8}  first finding")
     found = 0
-    with loadable(options.file, options.clean) as file:
+    with loadable(options.file, options.clean) as file, loadable(options.file, True) as twins:
         for name in names:
+            twin = measure(twins, name, options.seconds, options.seed, None, options.target) if options.twins else None
+            theirs = frozenset() if twin is None else frozenset(row["cause"] for row in twin.findings)
 
-            def counts(row: Row, name: str = name) -> bool:
-                return row["culprit"] == name and row["oracle"] not in options.ignore
+            def counts(row: Row, name: str = name, theirs: frozenset[object] = theirs) -> bool:
+                mine = row["culprit"] == name and row["oracle"] not in options.ignore
+                return mine and row["cause"] not in theirs
 
             wanted = None if options.clean else counts
             campaign = measure(file, name, options.seconds, options.seed, wanted, options.target)
