@@ -271,10 +271,16 @@ def reduced(model: str, fault: str, seed: int) -> Smallest | None:
     start = replace(candidate_of_model((MODELS | FAMILIES)[model]()), passes=PASSES)
     if fault == "ill-formed" and not relax_functions(start.module):
         return None
+    interesting = shown_on(start, model, fault, seed)
+    return None if interesting is None else reduce(start, interesting)
+
+
+def shown_on(start: Candidate, model: str, fault: str, seed: int) -> Predicate | None:
+    """What a fault must still show on; None where it does not show on the model."""
     for again in range(TRIED):
-        interesting = FAULTS[fault](start, random.Random(f"{model} {fault} {seed}{again or ''}"))
+        interesting: Predicate = FAULTS[fault](start, random.Random(f"{model} {fault} {seed}{again or ''}"))
         if interesting(start):
-            return reduce(start, interesting)
+            return interesting
     return None
 
 

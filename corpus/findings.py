@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from corpus.issue import Similar, issue_text
 from corpus.rate import ReproRate
 from corpus.readme import STATUSES, by_chance, readme_text
 from corpus.repro import can_be_unoptimised, fills_for, repro_text
-from corpus.store import StoredCase, contents_of, write_contents
+from corpus.store import StoredCase, contents_of, record_text, write_contents
 from corpus.wording import title_of_failure
 
 PART = ".part-"
@@ -61,13 +60,13 @@ def folder_of(finding: Finding, similar: Sequence[Similar] = ()) -> dict[str, by
     return contents_of(stored, repro, text, issue_text(finding, stored, similar))
 
 
-def by_chance_alone(folder: Mapping[str, bytes], rate: ReproRate) -> dict[str, bytes]:
+def with_rate(folder: Mapping[str, bytes], rate: ReproRate) -> dict[str, bytes]:
     """The files of a case folder, with how often its script has shown the failure."""
     case = msgspec.json.decode(folder["case.json"], type=dict[str, object])
-    record = json.dumps({**case, "rate": msgspec.structs.asdict(rate)}, indent=1, ensure_ascii=False)
+    record = record_text({**case, "rate": msgspec.structs.asdict(rate)})
     told = f"{STATUSES}{by_chance(rate)}\n".encode()
     readme = folder["README.md"].replace(str(STATUSES).encode(), told, 1)
-    return {**folder, "case.json": f"{record}\n".encode(), "README.md": readme}
+    return {**folder, "case.json": record.encode(), "README.md": readme}
 
 
 def save_finding(out: Path, finding: Finding, similar: Sequence[Similar] = (), *, made_here: bool = True) -> Path:

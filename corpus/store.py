@@ -94,7 +94,7 @@ def contents_of(stored: StoredCase, repro: str, readme: str, issue: str = "") ->
     """The files of a case folder."""
     arrays: dict[str, Array] = {}
     files = {
-        "case.json": json.dumps(to_json(stored, arrays), indent=1, ensure_ascii=False) + "\n",
+        "case.json": record_text(to_json(stored, arrays)),
         "module.py": with_imports(stored.case.module.script),
         "repro.py": repro,
         "README.md": readme,
@@ -106,6 +106,11 @@ def contents_of(stored: StoredCase, repro: str, readme: str, issue: str = "") ->
     if arrays:
         contents["inputs.npz"] = arrays_file.written(arrays)
     return contents
+
+
+def record_text(record: JsonObject) -> str:
+    """`case.json`, as it is written."""
+    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
 
 
 def write_contents(folder: Path, contents: Mapping[str, bytes], *, made_here: bool = False) -> None:

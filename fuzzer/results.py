@@ -80,6 +80,10 @@ class CheckRow:
     difference: str = ""
     applies: bool = True
 
+    def is_of(self, oracle: str, symptom: str) -> bool:
+        """Whether this is what the oracle says where it finds the symptom."""
+        return (self.oracle, self.symptom) == (oracle, symptom)
+
 
 class _Checked(msgspec.Struct, frozen=True):
     """What `passfuzz check --json` says, as far as it is asked here."""

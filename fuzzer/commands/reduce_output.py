@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from corpus.findings import by_chance_alone
+from corpus.findings import with_rate
 from corpus.named_errors import naming
 from corpus.own import MARK
 from corpus.rate import ReproRate
@@ -118,7 +118,7 @@ class ReductionOutput:
         """Keeps the script with this number, which a fresh process has confirmed, and its case. rate: where not each
         process did."""
         if self.is_folder:
-            files = reduction.folders[number] if rate is None else by_chance_alone(reduction.folders[number], rate)
+            files = reduction.folders[number] if rate is None else with_rate(reduction.folders[number], rate)
             write_contents(self.path, files)
             # The answer of a process inside walls becomes the user's own only if it holds no code.
             if self.trusted or (self.of_module and is_plain(self.path)):

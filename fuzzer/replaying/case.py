@@ -56,7 +56,7 @@ class Replayer:
 
     def _run(self, found: Replayable, case: StoredCase, text: str) -> ReplayRow:
         if not shown_by_script(case):
-            return self._told(found, case, *checked(found.folder, case, self.warm.tvm.given, self.trust))
+            return self._told(found, case, *checked(self.warm, found.folder, case, self.trust))
         row = None
         if not isinstance(case.evidence, AcrossProcesses):
             row = self._row(found, case, text, self.warm.warm)

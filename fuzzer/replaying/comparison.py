@@ -68,19 +68,21 @@ def outcome_of(case: StoredCase, ending: Ending, expected: Expected, registry: R
         case Fails():
             if ending.out_of_time and not _is_hang(case):
                 return "error"
-            if expected == "passes":
-                return "regressed"
-            return "fails as known" if is_recorded(case, ending, registry) else "changed"
+            return _failing(expected, is_recorded(case, ending, registry))
         case WrongByReference(known=known):
-            if expected == "passes":
-                return "regressed"
-            return "fails as known" if known else "changed"
+            return _failing(expected, known)
         case Unportable():
             return "unportable"
         case BrokenScript():
             return "error"
         case _:
             assert_never(ending)
+
+
+def _failing(expected: Expected, known: bool) -> ReplayWord:
+    if expected == "passes":
+        return "regressed"
+    return "fails as known" if known else "changed"
 
 
 def is_recorded(case: StoredCase, failure: Fails, registry: Registry) -> bool:

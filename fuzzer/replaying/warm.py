@@ -136,25 +136,27 @@ class WarmTvm:
     def cold(self, job: Job) -> tuple[ScriptEnd, float]:
         """Runs a script in a fresh process."""
         words = [str(self.tvm.python), str(job.file)]
+        command = sandbox.command(words, job.scratch) if job.walled else words
+        status, seconds = self.run(command, {**self.tvm.environment(), **job.variables}, job.folder)
+        return _end_of(job, 1 if status is None else status, status is None), seconds
+
+    def run(self, command: list[str], environment: dict[str, str], folder: Path) -> tuple[int | None, float]:
+        """Runs a command in a fresh process, which ends with this server; what it says is in the files `stdout` and
+        `stderr` of the folder. Its exit status, None where it does not end in time, and its seconds."""
         started = time.monotonic()
-        command = guarded(sandbox.command(words, job.scratch) if job.walled else words)
-        with _opened(job.folder) as (stdout, stderr):
+        with _opened(folder) as (stdout, stderr):
             process = subprocess.Popen(
-                command,
-                stdout=stdout,
-                stderr=stderr,
-                env={**self.tvm.environment(), **job.variables},
-                start_new_session=True,
+                guarded(command), stdout=stdout, stderr=stderr, env=environment, start_new_session=True
             )
             self._fresh.add(process)
             try:
-                status, late = process.wait(CASE_TIMEOUT_S), False
+                status = process.wait(CASE_TIMEOUT_S)
             except subprocess.TimeoutExpired:
-                status, late = 1, True
+                status = None
             finally:
                 end(process)
                 self._fresh.discard(process)
-        return _end_of(job, status, late), time.monotonic() - started
+        return status, time.monotonic() - started
 
     def close(self) -> None:
         """Ends the server, and the fresh processes."""

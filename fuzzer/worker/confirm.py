@@ -120,4 +120,4 @@ def _is_said(finding: Finding, said: bytes) -> bool:
     without one, Python could not read it."""
     if shown_by_script(finding):
         return bool(said.strip())
-    return any((row.oracle, row.symptom) == (finding.oracle, finding.verdict.symptom) for row in rows_of(said) or ())
+    return any(row.is_of(finding.oracle, finding.verdict.symptom) for row in rows_of(said) or ())

@@ -50,7 +50,7 @@ CALL_TIR_ROWS = (
         ("relax.transform.LegalizeOps()", "relax.transform.LegalizeOps(customize_legalize_map={}, skip_ops=[])"),
         "src/relax/transform/legalize_ops.cc: operators become PrimFuncs from TOPI, each by its own algorithm",
         Place(HIGH, gives=Phase.LEGAL),
-        promise=Promise(meaning=Meaning.ROUNDED, needed_by_vm=True),
+        promise=Promise(meaning=Meaning.ROUNDED, needed_by_vm=True, asks="FLegalize"),
         fires=Fires(recipes=("symbolic_shapes", "elementwise_chain", "conv2d_chain"), rate=Rate(82)),
         foreign=Foreign(by_arguments=True),
         role=Role.LEGALIZES,

@@ -14,7 +14,6 @@ import tvm
 
 from generators.passes.row import PassRow
 from generators.tvm_api import IRModule
-from oracles.checks.legalised import LEGALIZE
 from oracles.forked import forked
 from oracles.ir.operators import operator_calls
 
@@ -35,7 +34,7 @@ def last_note(run: Callable[[Callable[[str], None]], object]) -> str:
 
 def failing_operator(row: PassRow, module: IRModule, run: Callable[[], object]) -> str:
     """The operator of a module in whose code for a pass `run` fails; "" if it fails elsewhere, and for other passes."""
-    key = row.promise.asks or ("FLegalize" if row.name == LEGALIZE else "")
+    key = row.promise.asks
     if not key:
         return ""
     names = {str(call.op.name) for call, _ in operator_calls(module)}

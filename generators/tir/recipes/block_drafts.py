@@ -113,11 +113,13 @@ def block_at(
 
 
 def block_around(draft: FunctionDraft, name: str, body: Stmt, allocated: Sequence[DraftTensor]) -> Stmt:
-    """A block without axes that allocates these buffers around the statements which use them."""
+    """A block without axes that allocates these buffers around the statements which use them; the root block does no
+    longer."""
     known = [t.buffer for t in draft.tensors]
     bare = s_tir.SBlock([], [], [], name, body, None, [t.buffer for t in allocated])
     reads, writes = tvm_api.regions_of(bare, known)
     own = {t.name for t in allocated}
+    draft.tensors = [t for t in draft.tensors if t not in allocated]
     outside = [[r for r in regions if str(r.source.name) not in own] for regions in (reads, writes)]
     block = s_tir.SBlock([], outside[0], outside[1], name, body, None, [t.buffer for t in allocated])
     return s_tir.SBlockRealize([], True, block)

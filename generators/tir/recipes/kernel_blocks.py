@@ -61,7 +61,6 @@ def _pipelined(source: Source) -> PrimProgram:
         notes[ASYNC] = [0]
         draft.features.add("asynchronous_stage")
     body = block_around(draft, draft.new_name("body"), sequence(*steps), tiles)
-    draft.tensors = [t for t in draft.tensors if t not in tiles]
     kernel.statements.append(turns.around(draft, body, notes))
     draft.features.add("pipeline")
     return kernel_of(kernel, schedulable=True)
@@ -138,7 +137,6 @@ def _staged(source: Source) -> PrimProgram:
     body = sequence(*steps)
     if source.flip(SHARED.inside):
         body = block_around(draft, draft.new_name("body"), body, tiles)
-        draft.tensors = [t for t in draft.tensors if t not in tiles]
     kernel.statements.append(turns.around(draft, body))
     draft.features.add("local_stage")
     return kernel_of(kernel, schedulable=True)

@@ -231,15 +231,9 @@ def pipelined(pipeline: Pipeline) -> Stmt:
         draft.features.add("grouped_steps")
     nest = sequence(*body)
     if source.flip(PIPELINES.inside):
-        nest = block_around(draft, draft.new_name("body"), nest, _own_buffers(draft))
+        own = [t for t in draft.tensors if t.role == "local"]
+        nest = block_around(draft, draft.new_name("body"), nest, own)
     return pipeline.loop.around(draft, nest, notes)
-
-
-def _own_buffers(draft: FunctionDraft) -> list[DraftTensor]:
-    """The buffers that the loop alone uses; the block around its statements allocates them, and no longer the root."""
-    own = [t for t in draft.tensors if t.role == "local"]
-    draft.tensors = [t for t in draft.tensors if t.role != "local"]
-    return own
 
 
 def _place(pipeline: Pipeline) -> None:
