@@ -10,6 +10,8 @@ import stat
 from pathlib import Path
 
 MEBIBYTE = 1 << 20
+A_FOLDER = "is a folder; a file is wanted"
+"""What is wrong with a folder where a file was asked for."""
 
 
 class NotRegular(OSError):
@@ -33,7 +35,7 @@ def read_regular(path: Path, most: int, follow: bool = True) -> bytes:
     try:
         state = os.fstat(descriptor)
         if not stat.S_ISREG(state.st_mode):
-            what = "is a folder; a file is wanted" if stat.S_ISDIR(state.st_mode) else "not a regular file"
+            what = A_FOLDER if stat.S_ISDIR(state.st_mode) else "not a regular file"
             raise NotRegular(path, what)
         if state.st_size > most:
             raise NotRegular(path, f"{state.st_size:,} bytes, more than the {most:,} that passfuzz reads")

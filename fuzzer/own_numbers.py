@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from corpus.regular_files import A_FOLDER
 from fuzzer.errors import UsageError, of_system
 from generators.dtypes import Array
 from oracles.tolerance import Tolerance
@@ -47,7 +48,7 @@ def read_own_numbers(inputs: Path | None, rtol: float | None, atol: float | None
 
 def _arrays(path: Path) -> dict[str, Array]:
     if not path.is_file():
-        raise UsageError(f"--inputs {path}: {'is a folder; a file is wanted' if path.is_dir() else 'no such file'}")
+        raise UsageError(f"--inputs {path}: {A_FOLDER if path.is_dir() else 'no such file'}")
     try:
         held = np.load(path, allow_pickle=False)
         if not isinstance(held, np.lib.npyio.NpzFile):

@@ -19,6 +19,7 @@ from typing import get_args
 
 from corpus.number_of import number_of
 from corpus.registry import SHIPPED
+from corpus.regular_files import A_FOLDER
 from fuzzer.errors import EnvironmentFault, UsageError
 from generators.case import Tier
 from generators.targets import DEFAULT, TARGETS
@@ -217,7 +218,7 @@ def unreadable(path: Path, most: int | None) -> str | None:
     except OSError:  # said by who reads it
         return None
     if stat.S_ISDIR(status.st_mode):
-        return "is a folder; a file is wanted"
+        return A_FOLDER
     if not stat.S_ISREG(status.st_mode):
         return "not a regular file; write it into one first"
     if most is not None and status.st_size > most:
@@ -272,7 +273,7 @@ def output_file(path: Path, option: str = "--output") -> Path:
     """Where a file is to be written. Raises UsageError for what is no file, EnvironmentFault where nothing can be
     written, before anything has taken its time."""
     if path.is_dir():
-        raise UsageError(f"{option} {path}: is a folder; a file is wanted")
+        raise UsageError(f"{option} {path}: {A_FOLDER}")
     if path.exists() and not path.is_file():
         raise UsageError(f"{option} {path}: is a device or a pipe; a file is wanted")
     folder = _nearest(path.absolute().parent)
