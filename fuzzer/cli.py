@@ -76,10 +76,11 @@ def check(
 ) -> None:
     """Judge one module, or one case, by every oracle."""
     from fuzzer.commands.check import check_module
+    from fuzzer.given_paths import existing_subject
     from fuzzer.own_numbers import read_own_numbers
     from fuzzer.pass_items import read_passes
     from fuzzer.render import show_check
-    from fuzzer.settings import existing_subject, read_targets
+    from fuzzer.settings import read_targets
     from fuzzer.under_test import go_on_under
 
     wanted = None if target is None else read_targets([target])[0]
@@ -122,11 +123,12 @@ def reduce(
     from fuzzer.commands.reduce import reduce_case
     from fuzzer.commands.reduce_asked import ReduceOptions, read_keep
     from fuzzer.commands.reduce_output import output_of_reduction
+    from fuzzer.given_paths import existing_subject
     from fuzzer.own_numbers import read_own_numbers
     from fuzzer.pass_items import read_passes
     from fuzzer.render import console, show_reduction
     from fuzzer.selection import check_oracle_names
-    from fuzzer.settings import existing_subject, read_jobs, read_targets, read_time
+    from fuzzer.settings import read_jobs, read_targets, read_time
     from fuzzer.under_test import go_on_under
     from reports.shrinking import ShrinkDisplay
 
@@ -178,8 +180,8 @@ def report(
 ) -> None:
     """Show results again, from the files alone. Formats are written into OUT; a single one is printed too."""
     from fuzzer.commands.report import report_on
+    from fuzzer.given_paths import known_file, output_file, output_folder
     from fuzzer.known_causes import read_known_causes
-    from fuzzer.settings import known_file, output_file, output_folder
 
     if merge is not None:
         output_folder(merge, "--merge")
@@ -216,7 +218,7 @@ def triage(
 
     from fuzzer.commands.triage import Actions, open_triage
     from fuzzer.commands.triage_walk import triage_by
-    from fuzzer.settings import NOTHING, existing, registry_file
+    from fuzzer.given_paths import NOTHING, existing, registry_file
 
     actions = Actions(promote or (), mark or (), merge or (), note, quote)
     reads = as_json and not actions and known == NOTHING
@@ -239,7 +241,7 @@ def promote(
     from datetime import date
 
     from fuzzer.commands.promote import Words, keep_and_tell, promote_and_tell
-    from fuzzer.settings import existing, output_folder, registry_file
+    from fuzzer.given_paths import existing, output_folder, registry_file
 
     words = Words(title=title, slug=slug, note=note)
     if corpus is None:
@@ -258,7 +260,7 @@ def harvest(
     """Turn the modules that `pytest --passfuzz` has seen into a folder of seeds."""
     from fuzzer.commands.harvest import harvest as harvest_modules
     from fuzzer.commands.harvest import show_harvest
-    from fuzzer.settings import existing, output_folder
+    from fuzzer.given_paths import existing, output_folder
 
     show_harvest(harvest_modules(existing(out), output_folder(seeds, "--output")), seeds, as_json)
 
@@ -274,8 +276,8 @@ def list_rows(
     from datetime import date
 
     from fuzzer.commands.listing import CAUSES, list_causes, read_listing
+    from fuzzer.given_paths import known_file
     from fuzzer.render import show_listing
-    from fuzzer.settings import known_file
 
     if table != CAUSES and (stale or known is not None):
         raise UsageError(f"list {table}: --known and --stale are for {CAUSES}")

@@ -28,7 +28,7 @@ def coverage(
 ) -> None:
     """Show what runs, or a command of yours, reach of TVM's own code: by folder, pass and file."""
     from fuzzer.commands.coverage import count, look
-    from fuzzer.settings import existing, output_file
+    from fuzzer.given_paths import existing, output_file
 
     if of is not None:
         if outs or against or output is None:

@@ -37,8 +37,9 @@ def replay(
 ) -> None:
     """Replay a corpus of known bugs, on this TVM, on released ones, or on a build of one's own."""
     from fuzzer.commands.replay import replay as replay_corpus
+    from fuzzer.given_paths import existing, known_file, output_file
     from fuzzer.render import show_replay
-    from fuzzer.settings import existing, known_file, output_file, read_jobs
+    from fuzzer.settings import read_jobs
     from reports.replay_matrix import write
 
     files = {"junit": junit, "markdown": markdown, "html": html}
@@ -67,7 +68,7 @@ def since(
 ) -> None:
     """Say which releases of TVM show a case: the first and the last."""
     from fuzzer.commands.since import show_since, since_when
-    from fuzzer.settings import known_file
+    from fuzzer.given_paths import known_file
 
     found = since_when(case, tuple(tvm or ()), known_file(known), trust)
     show_since(found, as_json)

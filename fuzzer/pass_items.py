@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fuzzer.errors import UsageError
+from fuzzer.given_paths import read_load
 from fuzzer.selection import check_pass_names
-from fuzzer.settings import read_load
 from generators.case import PassCall
 from generators.passes.constructors import NotOfTheTable, constructor, options_of
 from generators.passes.table import NAMED_PIPELINES, PASSES

@@ -1,6 +1,6 @@
 """What a campaign was asked to do: the options of `passfuzz run`, read, checked and frozen.
 
-Only what needs no table is checked here; names of passes are checked by `fuzzer.selection`.
+Only what needs no table is checked here: paths by `fuzzer.given_paths`, names of passes by `fuzzer.selection`.
 """
 
 from __future__ import annotations
@@ -9,24 +9,20 @@ import math
 import os
 import re
 import secrets
-import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import get_args
 
 from corpus.number_of import number_of
 from corpus.registry import SHIPPED
-from corpus.regular_files import A_FOLDER
-from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.errors import UsageError
+from fuzzer.given_paths import existing_folder, known_file, output_folder, read_load
 from generators.case import Tier
 from generators.targets import DEFAULT, TARGETS
 
 PASS_GROUPS = ("@relax", "@tir", "@pipelines")
-NOTHING = Path("none")
-"""The FILE of `--known` that stands for no file."""
 TIERS: tuple[str, ...] = get_args(Tier)
 DEFAULT_TIME_S = 60.0
 DEFAULT_OUT = Path("passfuzz-out")
@@ -34,10 +30,6 @@ DEFAULT_OUT = Path("passfuzz-out")
 WORKER_BYTES = 210 << 20
 """What a worker takes that has imported TVM (resident, measured)."""
 CGROUP = Path("/sys/fs/cgroup")
-FILE_BYTES = 64 << 20
-"""What a file of text that is read may have; a parser takes many times as much memory."""
-PROBE_BYTES = 4096
-"""Written to see whether a folder takes files."""
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _ADDRESS = re.compile(r"auto|(?:[a-z]+://)?(?:\[[0-9a-fA-F:]+\]|\w[\w.-]*)(?::\d{1,5})?")
 _TIME_PART = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
@@ -129,7 +121,7 @@ def read_settings(
         passes=_pass_names(passes),
         oracles=read_names(oracles, "--oracles"),
         load=None if load is None else read_load(load),
-        corpus=_folder(corpus, "--corpus"),
+        corpus=existing_folder(corpus, "--corpus"),
         known=known_file(known),
         fail_on=_tiers(fail_on),
         shard=read_shard(shard),
@@ -199,115 +191,6 @@ def read_targets(texts: Iterable[str]) -> tuple[str, ...]:
         if name not in TARGETS:
             raise UsageError(f"--target {name}: unknown target; choose from {', '.join(TARGETS)}")
     return names
-
-
-def read_load(path: Path) -> Path:
-    """The file of `--load`. Raises UsageError when it is not a readable Python file."""
-    if path.suffix != ".py":
-        raise UsageError(f"--load {path}: a Python file that defines PASSES is wanted")
-    return _existing_file(path, "--load")
-
-
-def unreadable(path: Path, most: int | None) -> str | None:
-    """Why a file that is there must not be read: what it is (a pipe, a device, a folder), or more bytes than `most`.
-
-    None where it may be, or is not there.
-    """
-    try:
-        status = path.stat()
-    except OSError:  # said by who reads it
-        return None
-    if stat.S_ISDIR(status.st_mode):
-        return A_FOLDER
-    if not stat.S_ISREG(status.st_mode):
-        return "not a regular file; write it into one first"
-    if most is not None and status.st_size > most:
-        return f"larger than {most >> 20} MiB, which is what is read"
-    return None
-
-
-def picked(path: Path) -> tuple[Path, str]:
-    """The file and the name of FILE.py:NAME; the path itself and "" for any other."""
-    file, colon, name = path.name.rpartition(":")
-    if path.exists() or not (colon and file.endswith(".py") and name.isidentifier()):
-        return path, ""
-    return path.with_name(file), name
-
-
-def existing_subject(path: Path) -> Path:
-    """A file, a folder or FILE.py:NAME given as an argument. Raises UsageError where it is not there."""
-    if path.name.endswith(".py:") and not path.exists():
-        raise UsageError(
-            f"{str(path)[:-1]}: no name after the colon; FILE.py:NAME takes what it names, FILE.py its module"
-        )
-    existing(picked(path)[0])
-    return path
-
-
-def existing(path: Path) -> Path:
-    """A file or folder given as an argument. Raises UsageError when there is none."""
-    if not path.exists():
-        raise UsageError(f"{path}: no such file or folder")
-    return path
-
-
-def known_file(path: Path | None, option: str = "--known") -> Path | None:
-    """The file that `--known` means: the registry that comes with passfuzz for None, no file for NOTHING. Raises
-    UsageError where the file is not there, or is none."""
-    if path is None:
-        return SHIPPED
-    return None if path == NOTHING else _existing_file(path, option)
-
-
-def registry_file(path: Path | None, option: str = "--known") -> Path:
-    """The registry that is to be edited: the one that comes with passfuzz for None. Raises UsageError where none
-    can be there, EnvironmentFault where nothing can be written."""
-    if path is None:
-        return SHIPPED
-    if path == NOTHING:
-        raise UsageError(f"{option} {NOTHING}: there must be a registry to write into")
-    return output_file(path, option)
-
-
-def output_file(path: Path, option: str = "--output") -> Path:
-    """Where a file is to be written. Raises UsageError for what is no file, EnvironmentFault where nothing can be
-    written, before anything has taken its time."""
-    if path.is_dir():
-        raise UsageError(f"{option} {path}: {A_FOLDER}")
-    if path.exists() and not path.is_file():
-        raise UsageError(f"{option} {path}: is a device or a pipe; a file is wanted")
-    folder = _nearest(path.absolute().parent)
-    if (why := _unwritable(folder)) is not None:
-        raise EnvironmentFault(f"{option} {path}: nothing can be written into {folder}: {why}")
-    return path
-
-
-def output_folder(path: Path, option: str) -> Path:
-    """Where files are to be written, in a folder that need not be there. Raises UsageError for a file, EnvironmentFault
-    where nothing can be written."""
-    if path.exists() and not path.is_dir():
-        raise UsageError(f"{option} {path}: is a file; a folder is wanted")
-    folder = _nearest(path.absolute())
-    if (why := _unwritable(folder)) is not None:
-        what = "" if path.exists() else "cannot be made: "
-        raise EnvironmentFault(f"{option} {path}: {what}nothing can be written into {folder}: {why}")
-    return path
-
-
-def _nearest(path: Path) -> Path:
-    """The path, or the nearest of its parents that is there."""
-    return next(one for one in (path, *path.parents) if one.exists())
-
-
-def _unwritable(folder: Path) -> str | None:
-    """Why no file can be written into a folder (no folder, read-only, a full disk, a limit); None where one can."""
-    try:
-        with TemporaryFile(dir=folder) as file:
-            file.write(bytes(PROBE_BYTES))
-            file.flush()
-    except OSError as error:
-        return error.strerror or str(error)
-    return None
 
 
 def read_names(text: str | None, option: str) -> tuple[str, ...]:
@@ -380,22 +263,3 @@ def _engine(text: str) -> str:
     if scheme and not _ADDRESS.fullmatch(address):
         raise UsageError(f"--on {text}: write the address as {engine}://HOST:PORT")
     return text
-
-
-def _folder(path: Path | None, option: str) -> Path | None:
-    if path is not None and not path.is_dir():
-        raise UsageError(f"{option} {path}: {'is a file; a folder is wanted' if path.exists() else 'no such folder'}")
-    return path
-
-
-def _existing_file(path: Path, option: str) -> Path:
-    if not path.exists():
-        raise UsageError(f"{option} {path}: no such file")
-    if (why := unreadable(path, FILE_BYTES)) is not None:
-        raise UsageError(f"{option} {path}: {why}")
-    return path
-
-
-def case_folder(subject: Path) -> Path | None:
-    """The folder of a case that the user named by that or by its case.json; None for a module."""
-    return subject if subject.is_dir() else subject.parent if subject.name == "case.json" else None

@@ -12,8 +12,8 @@ from corpus.own import is_own
 from corpus.replayable import CORPUS, case_folders
 from corpus.store import CorruptCase, read_case
 from fuzzer.errors import UsageError, tell
+from fuzzer.given_paths import case_folder, picked
 from fuzzer.processes.sandbox import offered
-from fuzzer.settings import case_folder, picked
 from generators.case import Case
 from generators.passes.constructors import NotOfTheTable, constructor, options_of
 from generators.script_shape import complaint_about

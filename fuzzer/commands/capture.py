@@ -15,11 +15,11 @@ from fuzzer.capture.messages import CaseMade, NotMade, Settled, Task, Why
 from fuzzer.capture.raw import Raw, Spooled, read_spool
 from fuzzer.capture.run import CommandEnd, require_command, run_command
 from fuzzer.errors import EnvironmentFault, ExitStatus, UsageError, tell
+from fuzzer.given_paths import output_folder
 from fuzzer.processes.lines import Lines
 from fuzzer.processes.scratch import scratch_folder
 from fuzzer.processes.start import module_command, worker_environment
 from fuzzer.render import print_json
-from fuzzer.settings import output_folder
 from fuzzer.versions import require_tvm
 from generators.json_values import JsonObject
 

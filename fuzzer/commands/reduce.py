@@ -17,6 +17,7 @@ from fuzzer.commands.reduce_asked import ReduceOptions, read_predicate
 from fuzzer.commands.reduce_output import ReductionOutput, identity
 from fuzzer.commands.reduce_shown import Shown, shown
 from fuzzer.errors import EnvironmentFault, UsageError, tell
+from fuzzer.given_paths import case_folder
 from fuzzer.oneshot.ask import ask
 from fuzzer.oneshot.messages import (
     STOP,
@@ -39,7 +40,6 @@ from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
 from fuzzer.processes.scratch import scratch_folder
 from fuzzer.protocol import Done, Ready, Refused, Warned
 from fuzzer.results import NothingToReduce, ReduceResult
-from fuzzer.settings import case_folder
 from fuzzer.trust import admit, is_trusted_subject
 from generators.targets import DEFAULT
 from reports.summary import write_text

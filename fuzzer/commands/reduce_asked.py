@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fuzzer.errors import UsageError
+from fuzzer.given_paths import FILE_BYTES, case_folder, unreadable
 from fuzzer.oneshot.messages import Keep, Predicate
 from fuzzer.own_numbers import DRAWN, OwnNumbers
-from fuzzer.settings import FILE_BYTES, case_folder, unreadable
 
 _FUNCTION = re.compile(r"(?P<file>.*\.py):(?P<function>[^\W\d]\w*)")
 MOST_TRIES = 1000

@@ -21,8 +21,8 @@ from corpus.repro import json_beside
 from corpus.store import write_contents
 from corpus.whole_folder import write_folder
 from fuzzer.errors import UsageError
+from fuzzer.given_paths import output_file, output_folder
 from fuzzer.oneshot.messages import Better, Reduction
-from fuzzer.settings import output_file, output_folder
 from fuzzer.trust import is_plain
 from generators.case import Case
 from reports.summary import write_text

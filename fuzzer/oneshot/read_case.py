@@ -12,8 +12,9 @@ from corpus.module_text import UnreadableModule, module_of_file
 from corpus.script_modules import alone, lacks_metadata, may_make, modules_in, script_part
 from corpus.store import CorruptCase, read_case
 from fuzzer.errors import EnvironmentFault, UsageError, of_system
+from fuzzer.given_paths import FILE_BYTES, case_folder, picked, read_load, unreadable
 from fuzzer.oneshot.front_end import KINDS, imported_module
-from fuzzer.settings import FILE_BYTES, PASS_GROUPS, case_folder, picked, read_load, unreadable
+from fuzzer.settings import PASS_GROUPS
 from generators.case import Case, ModuleText, Origin
 from oracles.builds.needs import missing
 

@@ -72,12 +72,12 @@ class _Session:
 
     def __init__(self, config: pytest.Config) -> None:
         from fuzzer.errors import UsageError
+        from fuzzer.given_paths import known_file
         from fuzzer.known_causes import read_known_causes
         from fuzzer.plugin.ending import end
         from fuzzer.plugin.out_folder import clear
         from fuzzer.plugin.watch import Ledger, SuiteWatch
         from fuzzer.processes.scratch import scratch_folder
-        from fuzzer.settings import known_file
         from fuzzer.versions import tvm_version
 
         self._config = config

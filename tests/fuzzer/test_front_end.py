@@ -20,10 +20,10 @@ from corpus.module_text import live_module
 from corpus.replayable import CORPUS
 from corpus.store import contents_of, read_case, write_contents
 from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.given_paths import existing_subject, picked
 from fuzzer.oneshot import front_end, import_model
 from fuzzer.oneshot.front_end import imported_module
 from fuzzer.oneshot.read_case import read_subject
-from fuzzer.settings import existing_subject, picked
 from tests.fuzzer.module_files import GOOD
 
 BUILDS = f"""\

@@ -17,10 +17,10 @@ from fuzzer.campaign.docket import Docket
 from fuzzer.campaign.finding_rows import FindingRows
 from fuzzer.commands.listing import list_causes
 from fuzzer.errors import UsageError
+from fuzzer.given_paths import known_file, registry_file
 from fuzzer.known_causes import Known, read_known_causes
 from fuzzer.processes.workforce import Slot
 from fuzzer.protocol import Failure
-from fuzzer.settings import known_file, registry_file
 from generators.case import Tier
 from oracles.verdict import Failed
 from reports.finding_row import NO_CULPRIT, row_of

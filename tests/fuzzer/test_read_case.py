@@ -11,8 +11,9 @@ import pytest
 
 from corpus.replayable import CORPUS
 from fuzzer.errors import UsageError
+from fuzzer.given_paths import FILE_BYTES, read_load
 from fuzzer.oneshot.read_case import read_subject
-from fuzzer.settings import FILE_BYTES, read_load, read_settings
+from fuzzer.settings import read_settings
 
 CASE = CORPUS / "17340-kill-after-last-use-in-dataflow"
 MODULE = "import tvm\n\n\nclass Module:\n    x = 1\n"
