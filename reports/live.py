@@ -27,6 +27,8 @@ LINE_S = 10.0
 SHOWN_CAUSES = 6
 TIME_UP = "the time is up: what was seen is reduced and confirmed"
 """Where no case is dealt out any more, and a run goes on for up to `fuzzer.campaign.loop.GRACE_S` seconds."""
+ALL_JUDGED = "every case is judged: what was seen is reduced and confirmed"
+"""The same where the number of cases was given."""
 
 
 class LiveSettings(Protocol):
@@ -58,6 +60,8 @@ class LiveDisplay:
         self._shown_at = 0.0
         self._now: float | None = None
         """Seconds of the campaign; None before anything was judged, when what comes is what a resumed run had found."""
+        self._judged_s = 0.0
+        """When the last case was counted."""
 
     def on_start(self, settings: LiveSettings) -> None:
         self._limits = settings
@@ -66,6 +70,8 @@ class LiveDisplay:
             self._live.start()
 
     def on_tally(self, tally: Tally, now: float) -> None:
+        if tally.generated != self._tally.generated:
+            self._judged_s = now
         self._tally, self._now = tally, now
         if now - self._shown_at < (LINE_S if self._live is None else REDRAW_S):
             return
@@ -91,9 +97,11 @@ class LiveDisplay:
             self._live.stop()
 
     def _status(self, now: float) -> str:
-        parts = [progress_line(self._tally, now), self._headline]
-        if self._limits is not None:
-            parts += [left_line(self._limits, self._tally, now), number_of(self._limits.jobs, "worker")]
+        limits = self._limits
+        ended = limits is not None and _all_dealt(limits, self._tally, now)
+        parts = [progress_line(self._tally, self._judged_s if ended else now), self._headline]
+        if limits is not None:
+            parts += [left_line(limits, self._tally, now), number_of(limits.jobs, "worker")]
         return f"[{now:.0f} s] " + ", ".join(part for part in parts if part)
 
     def _screen(self, now: float) -> RenderableType:
@@ -106,13 +114,25 @@ class LiveDisplay:
 
 def left_line(limits: LiveSettings, tally: Tally, now: float) -> str:
     """What is left of the time and of the cases, empty when neither is limited."""
+    if _time_is_up(limits, now):
+        return TIME_UP
+    if _all_dealt(limits, tally, now):
+        return ALL_JUDGED
     left = []
     if limits.time_s is not None:
-        time_up = now >= limits.time_s
-        left.append(TIME_UP if time_up else f"{limits.time_s - now:.0f} s left")
+        left.append(f"{limits.time_s - now:.0f} s left")
     if limits.cases is not None:
-        left.append(f"{number_of(max(0, limits.cases - tally.cases), 'case')} left")
+        left.append(f"{number_of(limits.cases - tally.generated, 'case')} left")
     return ", ".join(left)
+
+
+def _time_is_up(limits: LiveSettings, now: float) -> bool:
+    return limits.time_s is not None and now >= limits.time_s
+
+
+def _all_dealt(limits: LiveSettings, tally: Tally, now: float) -> bool:
+    """Whether no case is dealt out any more."""
+    return _time_is_up(limits, now) or (limits.cases is not None and tally.generated >= limits.cases)
 
 
 def _new_line(cause: CauseRow, now: float | None) -> str:

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
@@ -172,7 +172,8 @@ class _SummarySchema(msgspec.Struct):
 
 
 def read_out(out: Path) -> Report:
-    """Reads the files of a campaign. findings.jsonl is the newer one where both tell of findings.
+    """Reads the files of a campaign. findings.jsonl is the newer one where both tell of findings, and unreduced.jsonl
+    where the run has not ended.
 
     A corrupt line of a finding is named in the report's notes, and the others count. Raises UnreadableOut.
     """
@@ -192,6 +193,8 @@ def read_out(out: Path) -> Report:
         raise UnreadableOut(path, f"no such file; is {out} the --out folder of a run?") from None
     except UNREADABLE as error:
         raise UnreadableOut(path, f"not a summary of passfuzz ({why(error)})") from error
+    if facts.ended is None:
+        facts = replace(facts, unreduced=_lines_in(out / UNREDUCED_FILE))
     newer, notes = _read_findings(out / FINDINGS_FILE)
     if newer:
         return Report(facts, tally, newer, (*facts.notes, *notes))
@@ -206,6 +209,16 @@ def _decoded(raw: Mapping[str, msgspec.Raw], names: Iterable[str]) -> JsonObject
 def read_findings(out: Path) -> tuple[FindingRow, ...]:
     """The last row of each signature. Raises UnreadableOut."""
     return _read_findings(out / FINDINGS_FILE)[0]
+
+
+def _lines_in(path: Path) -> int:
+    """How many lines a file of one row each has; 0 where it is not there. Raises UnreadableOut."""
+    try:
+        return read_regular(path, MOST).count(b"\n")
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        raise UnreadableOut(path, f"cannot be counted ({why(error)})") from error
 
 
 def _read_findings(path: Path) -> tuple[tuple[FindingRow, ...], tuple[str, ...]]:

@@ -17,7 +17,7 @@ from reports.severity import best, is_odd, severity, worst_first
 from reports.summary import SUMMARY_FILE, UNKNOWN, Report, RunEnd, RunFacts, read_out, write_out
 from reports.tally import Tally
 from reports.terminal import Terminal
-from reports.words import cut, ended_line, not_shown, one_screen, progress_line, several, title
+from reports.words import cut, how_ended, not_shown, one_screen, progress_line, several, title, unreduced_line
 
 FINDINGS = "findings"
 SHOWN_SEEDS = 5
@@ -145,7 +145,15 @@ def _doubts(facts: Sequence[RunFacts]) -> list[str]:
 
 
 def show(report: Report, console: Terminal) -> None:
-    """What is new, the worst first, and what is known, on one screen; then how the campaign went."""
+    """What is new, the worst first, and what is known, on one screen; then how the campaign went, and what is not in
+    the report."""
+    show_run(report, console)
+    if line := unreduced_line(report.facts):
+        console.say(line, "bold")
+
+
+def show_run(report: Report, console: Terminal) -> None:
+    """The same, but for what is not in the report: `run` says that with what to do about it."""
     facts, causes = report.facts, worst_first(report.causes)
     console.say(headline(report.findings), "bold")
     shown, left = one_screen(causes)
@@ -161,8 +169,8 @@ def show(report: Report, console: Terminal) -> None:
     console.say(f"{progress_line(report.tally, facts.wall_s)}, TVM {facts.tvm}, seed {facts.seed}")
     if facts.coverage is not None:
         console.say(facts.coverage.line)
-    if (ended := ended_line(facts)) != "":
-        console.say(ended, "bold")
+    if line := how_ended(facts):
+        console.say(line, "bold")
     if facts.own_fault:
         console.say(one_line(f"not to be trusted: {facts.own_fault}"), "bold red")
 

@@ -131,9 +131,13 @@ def neediest_first(tally: Tally) -> list[tuple[str, dict[PassColumn, int]]]:
 
 
 def ended_line(facts: RunFacts) -> str:
-    """What a reader must know of how the run ended; empty where it went to its end, or own_fault says more."""
-    left = f"{not_reduced(facts.unreduced)}: see {UNREDUCED_FILE}." if facts.unreduced else ""
-    return " ".join(line for line in (_ended_line(facts), left) if line)
+    """What a reader must know of how the run ended, and what is not in its report; empty where there is neither."""
+    return " ".join(line for line in (how_ended(facts), unreduced_line(facts)) if line)
+
+
+def unreduced_line(facts: RunFacts) -> str:
+    """What was seen in a run beside its findings, and where it stands; empty where there is nothing."""
+    return f"{not_reduced(facts.unreduced)}: see {UNREDUCED_FILE}." if facts.unreduced else ""
 
 
 def not_reduced(number: int) -> str:
@@ -141,7 +145,8 @@ def not_reduced(number: int) -> str:
     return f"{number} more {'failure was' if number == 1 else 'failures were'} seen and not reduced"
 
 
-def _ended_line(facts: RunFacts) -> str:
+def how_ended(facts: RunFacts) -> str:
+    """How a run ended, in a sentence; empty where it went to its end, or own_fault says more."""
     match facts.ended:
         case "done" | "fault":
             return ""

@@ -29,7 +29,7 @@ from reports.live import LiveDisplay
 from reports.out_writer import OutWriter
 from reports.reached import Reached
 from reports.summary import UNREDUCED_FILE, Report, RunEnd, RunFacts, UnreadableOut, read_findings
-from reports.view import show
+from reports.view import show_run
 from reports.words import not_reduced
 
 
@@ -56,7 +56,7 @@ def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
     if as_json:
         print_json(report.to_json())
     else:
-        show(report, terminal)
+        show_run(report, terminal)
     for note in result.notes:
         tell(f"warning: {note}")
     _say_last(settings, result, terminal, as_json)

@@ -45,9 +45,9 @@ import os, signal, sys
 class Interrupts:
     def find_spec(self, name, path, target=None):
         if name == {at!r}:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.{number})
 sys.meta_path.insert(0, Interrupts())
-signal.signal(signal.SIGINT, {handler})
+signal.signal(signal.{number}, {handler})
 from fuzzer.__main__ import main
 sys.argv = ["passfuzz", "list", "targets"]
 main()
@@ -55,9 +55,17 @@ main()
 
 
 @pytest.mark.parametrize("at", ["fuzzer.cli", "typer", "fuzzer.errors", "fuzzer.streams", "fuzzer.commands.listing"])
-@pytest.mark.parametrize(("handler", "status"), [("signal.default_int_handler", 130), ("signal.SIG_IGN", 0)])
-def test_ctrl_c_while_our_code_is_read(at: str, handler: str, status: int) -> None:
-    code = INTERRUPTED.format(at=at, handler=handler)
+@pytest.mark.parametrize(
+    ("number", "handler", "status"),
+    [
+        ("SIGINT", "signal.default_int_handler", 130),
+        ("SIGTERM", "signal.SIG_DFL", 130),
+        ("SIGHUP", "signal.SIG_DFL", 130),
+        *((number, "signal.SIG_IGN", 0) for number in ("SIGINT", "SIGTERM", "SIGHUP")),
+    ],
+)
+def test_a_signal_while_our_code_is_read(at: str, number: str, handler: str, status: int) -> None:
+    code = INTERRUPTED.format(at=at, number=number, handler=handler)
     ended = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

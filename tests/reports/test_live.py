@@ -32,9 +32,9 @@ def watched(terminal: bool, message: str = "Var [x] is not defined", width: int 
 def test_a_log_gets_plain_lines() -> None:
     assert watched(terminal=False).splitlines() == [
         "seed 11, 3 workers, results in passfuzz-out",
-        "[10 s] 98 cases, 9.8/s, 99.0% valid, 0 new causes, 0 known, 50 s left, 102 cases left, 3 workers",
+        "[10 s] 98 cases, 9.8/s, 99.0% valid, 0 new causes, 0 known, 50 s left, 100 cases left, 3 workers",
         "[10 s] new: official pipeline: FuseOps: Var [x] is not defined",
-        "[20 s] 98 cases, 4.9/s, 99.0% valid, 1 new cause (1 finding), 0 known, 40 s left, 102 cases left, 3 workers",
+        "[20 s] 98 cases, 4.9/s, 99.0% valid, 1 new cause (1 finding), 0 known, 40 s left, 100 cases left, 3 workers",
     ]
 
 
@@ -104,3 +104,16 @@ def test_after_its_time_a_run_says_what_it_still_does() -> None:
     settings = Settings(seed=1, time_s=60.0)
     assert left_line(settings, Tally(), 59.0).startswith("1 s left")
     assert left_line(settings, Tally(), 61.0).startswith("the time is up")
+
+
+def test_after_its_cases_a_run_says_what_it_still_does_and_its_rate_stays() -> None:
+    stream = io.StringIO()
+    display = LiveDisplay(Terminal(file=stream))
+    display.on_start(Settings(seed=1, time_s=None, cases=40, jobs=1))
+    display.on_tally(Tally(generated=2, cases=1, invalid=1), LINE_S)
+    for now in (2.0, 3.0, 9.0):
+        display.on_tally(Tally(generated=40, cases=38, invalid=2), now * LINE_S)
+    _, first, *rest = stream.getvalue().splitlines()
+    assert first.startswith("[10 s] 1 case, 0.1/s,") and "38 cases left" in first
+    assert [line.split(",")[1] for line in rest] == [" 1.9/s"] * 3
+    assert all("every case is judged" in line and "left" not in line for line in rest)

@@ -12,8 +12,9 @@ import pytest
 from oracles.evidence import Died
 from reports.finding_row import FindingRow, merge_rows, row_of
 from reports.out_writer import OutWriter
-from reports.summary import Report, UnreadableOut, append_finding, read_out, write_out
+from reports.summary import UNREDUCED_FILE, Report, RunEnd, UnreadableOut, append_finding, read_out, write_out
 from reports.tally import Tally
+from reports.words import ended_line
 from tests.corpus.test_finding import finding as live_finding
 from tests.reports.reports_data import NASTY, facts, finding, known_finding, report, tally
 
@@ -286,6 +287,18 @@ def test_a_killed_campaign_leaves_its_findings_and_counters(tmp_path: Path) -> N
     after = read_out(tmp_path)
     assert (before.tally.cases, len(before.findings)) == (0, 1)
     assert (after.tally.cases, after.facts.wall_s, len(after.findings)) == (30, 6.0, 1)
+
+
+@pytest.mark.parametrize(("ended", "unreduced"), [(None, 2), ("done", 1)])
+def test_what_a_killed_run_had_seen_is_counted_where_it_stands(
+    tmp_path: Path, ended: RunEnd | None, unreduced: int
+) -> None:
+    """unreduced.jsonl is written at once, summary.json now and then."""
+    write_out(tmp_path, replace(report(), facts=replace(facts(), ended=ended, unreduced=1)))
+    (tmp_path / UNREDUCED_FILE).write_text("{}\n{}\n")
+    read = read_out(tmp_path)
+    assert read.facts.unreduced == unreduced
+    assert f"{unreduced} more failure" in ended_line(read.facts)
 
 
 def test_a_new_campaign_replaces_the_files_of_an_old_one(tmp_path: Path) -> None:
