@@ -31,6 +31,7 @@ from reports.matrix import Column, ReplayRow
 from reports.terminal import Terminal
 
 Advance: TypeAlias = Callable[[], None]
+NOT_OURS = "not of this machine's making: replaying runs its repro.py as a program; --trust does"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def replay(
     are, where neither the case nor the TVM has changed.
 
     A TVM that cannot be had has a column that says why. Raises UsageError where there is no case, for a `--tvm` that
-    can be none, or a script of somebody else and no trust; EnvironmentFault where no TVM is named and the
+    can be none, or no case but those that only trust has run; EnvironmentFault where no TVM is named and the
     installed one does not work.
     """
     begun = time.monotonic()
@@ -84,25 +85,23 @@ def replay(
 
 
 def read_cases(folder: Path, trust: bool) -> list[Replayable]:
-    """The cases of a corpus. Raises UsageError where there is none, or a script of somebody else and no trust."""
+    """The cases of a corpus. Raises UsageError where there is none, or none but those that `_refusal` keeps from
+    running."""
     try:
         cases = list(replayable(folder))
     except NotADirectoryError as error:
         raise UsageError(str(error)) from error
     if not cases:
         raise UsageError(f"{folder}: no case in it")
-    if not trust:
-        _refuse_strangers(folder, cases)
+    if not trust and all(map(_refusal, cases)):
+        raise UsageError(f"{folder}: {number_of(len(cases), 'case')}, {_refusal(cases[0])}")
     return cases
 
 
-def _refuse_strangers(corpus: Path, cases: Sequence[Replayable]) -> None:
-    scripts = [found for found in cases if isinstance(found.case, StoredCase) and (found.folder / REPRO).is_file()]
-    foreign = [found.slug for found in scripts if not is_trusted(found.folder)]
-    if foreign:
-        which = f"{len(foreign)} of {number_of(len(cases), 'case')} {'is' if len(foreign) == 1 else 'are'}"
-        whose = f"{which} not of this machine's making, the first is {foreign[0]}"
-        raise UsageError(f"{corpus}: {whose}; replaying runs their repro.py as a program: --trust does")
+def _refusal(found: Replayable) -> str:
+    """Why the script of a case must not run without --trust; empty where it may, or there is nothing to run."""
+    scripted = isinstance(found.case, StoredCase) and (found.folder / REPRO).is_file()
+    return NOT_OURS if scripted and not is_trusted(found.folder) else ""
 
 
 def _column(given: str, others: Sequence[Column], task: _Task) -> tuple[Column, list[ReplayRow]]:
@@ -129,9 +128,10 @@ def _rows(replayer: Replayer, task: _Task) -> list[ReplayRow]:
     build = _build(replayer.warm)
     keys = {found.slug: key_of(found.folder, build) for found in cases}
     kept = {slug: row for slug, key in keys.items() if (row := journal.row(key, replayer.label)) is not None}
-    left = sorted((found for found in cases if found.slug not in kept), key=_waits_less)
-    done = dict(kept)
-    with _progress(replayer.label, len(cases), len(kept)) as tick:
+    refused = {} if task.trust else {found.slug: why for found in cases if (why := _refusal(found))}
+    done = kept | {slug: ReplayRow(slug, replayer.label, "error", why) for slug, why in refused.items()}
+    left = sorted((found for found in cases if found.slug not in done), key=_waits_less)
+    with _progress(replayer.label, len(cases), len(done)) as tick:
         pool = ThreadPoolExecutor(task.jobs)
         try:
             for future in as_completed([pool.submit(replayer.row, found) for found in left]):

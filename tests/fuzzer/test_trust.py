@@ -17,7 +17,7 @@ import pytest
 from corpus import own
 from corpus.replayable import CORPUS
 from corpus.repro import repro_text
-from corpus.store import StoredCase, read_case, write_case
+from corpus.store import StoredCase, read_case, write_case, write_contents
 from fuzzer import cli, trust
 from fuzzer.commands.check import check_module
 from fuzzer.commands.reduce import reduce_case
@@ -148,11 +148,24 @@ def test_a_seed_of_somebody_else_runs_nothing(foreign: Path, marker: Path) -> No
 def test_a_script_of_somebody_else_is_not_replayed(foreign: Path, marker: Path) -> None:
     (foreign / "repro.py").write_text(RUNS.replace("{marker}", str(marker)))
     for corpus in (foreign, foreign.parent):
-        with pytest.raises(
-            UsageError, match=r"1 of 1 case is not of this machine's making, the first is case;.*--trust"
-        ):
+        with pytest.raises(UsageError, match=r"1 case, not of this machine's making:.*--trust"):
             replay(corpus, ())
     assert not marker.exists()
+
+
+def test_a_script_that_must_not_run_keeps_no_other_from_it(foreign: Path, marker: Path, tmp_path: Path) -> None:
+    (foreign / "repro.py").write_text(RUNS.replace("{marker}", str(marker)))
+    corpus = tmp_path / "mixed"
+    shutil.copytree(foreign, corpus / "theirs")
+    mine = {file.name: file.read_bytes() for file in foreign.iterdir() if file.is_file()}
+    write_contents(corpus / "own", {**mine, "repro.py": b"raise SystemExit(0)"}, made_here=True)
+    (corpus / "corrupt").mkdir()
+    (corpus / "corrupt" / "case.json").write_text("[]")
+    rows = {row.case: row for row in replay(corpus, ()).rows}
+    assert not marker.exists()
+    assert rows["own"].outcome in ("fixed", "passes")
+    assert rows["theirs"].outcome == rows["corrupt"].outcome == "error"
+    assert "--trust" in rows["theirs"].message and "--trust" not in rows["corrupt"].message
 
 
 def test_with_trust_it_is_replayed(foreign: Path, marker: Path) -> None:
