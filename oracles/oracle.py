@@ -74,8 +74,8 @@ class Across:
         return random.Random(f"passfuzz/again/{seed}/{index}").random() < share
 
 
-class Trust(IntEnum):
-    """How much is known of a pass that a foreign test applies. More trust lets more oracles judge it."""
+class Knowledge(IntEnum):
+    """How much is known of a pass that a foreign test applies. The more is known, the more oracles judge it."""
 
     NOTHING = 0
     """The pass is in no row."""
@@ -96,8 +96,8 @@ class Facts:
     test, None for the same.
     of_result: it looks at the result alone, so that a result that is the input again has been judged already.
     needs_numbers: it needs the reference's numbers. judges_numbers: its word on a case is a verdict on its numbers.
-    foreign: the least trust at which it holds for passes of other people's tests; None where it is not asked of them in
-    turn with the others.
+    foreign: the least that must be known of a pass of other people's tests for it to hold; None where it is not asked
+    of them in turn with the others.
     documented_phases_only: TVM keeps to it in the documented phases of a pass alone; in an odd order it fails without
     a bug.
     of_idempotent: of other people's tests it is asked only where a second application of the pass must change nothing.
@@ -114,7 +114,7 @@ class Facts:
     of_result: bool = False
     needs_numbers: bool = False
     judges_numbers: bool = False
-    foreign: Trust | None = None
+    foreign: Knowledge | None = None
     documented_phases_only: bool = False
     of_idempotent: bool = False
     until: Phase | None = None
@@ -136,9 +136,9 @@ class Facts:
         the pipeline's own, so that changing it is B, until the pipeline is seen to change the user's."""
         return max(tier, "B") if self.stage is Stage.INPUT else tier
 
-    def holds_at(self, trust: Trust) -> bool:
+    def holds_at(self, known: Knowledge) -> bool:
         """Whether it judges passes of other people's tests of which this much is known."""
-        return self.foreign is not None and trust >= self.foreign
+        return self.foreign is not None and known >= self.foreign
 
     def judges_from(self, phase: Phase) -> bool:
         """Whether it judges cases that start at this phase."""

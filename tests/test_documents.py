@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from oracles.oracle import Trust
+from oracles.oracle import Knowledge
 from oracles.table import ORACLES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -141,14 +141,14 @@ def test_what_is_wrong_in_a_text_is_told(tmp_path: Path) -> None:
 
 
 def test_what_passes_of_tests_are_held_to() -> None:
-    """The rows of a table in docs/pytest-plugin.md, from most trust to least, name the oracles of that trust."""
+    """The rows of a table in docs/pytest-plugin.md, from most that is known to least, name its oracles."""
     table = (ROOT / "docs" / "pytest-plugin.md").read_text(encoding="utf-8").split("| held to |")[1]
     rows = [line.replace("-", " ") for line in table.splitlines()[2:5]]
-    for trust, row in zip(sorted(Trust, reverse=True), rows, strict=True):
-        asked = {name.replace("well_formed", "well_formedness").replace("_", " ") for name in _asked(trust)}
-        every = {name.replace("well_formed", "well_formedness").replace("_", " ") for name in _asked(Trust.ROW)}
+    for known, row in zip(sorted(Knowledge, reverse=True), rows, strict=True):
+        asked = {name.replace("well_formed", "well_formedness").replace("_", " ") for name in _asked(known)}
+        every = {name.replace("well_formed", "well_formedness").replace("_", " ") for name in _asked(Knowledge.ROW)}
         assert {name for name in every if name in row} == asked
 
 
-def _asked(trust: Trust) -> set[str]:
-    return {name for name, oracle in ORACLES.items() if oracle.holds_at(trust)}
+def _asked(known: Knowledge) -> set[str]:
+    return {name for name, oracle in ORACLES.items() if oracle.holds_at(known)}

@@ -18,7 +18,7 @@ from oracles.evidence import AttributeGone, ChangedSignature
 from oracles.ir.fingerprint import same_object
 from oracles.ir.types import contradiction
 from oracles.ir.walk import FUNCTION, functions_of
-from oracles.oracle import Stage, StepOracle, Trust
+from oracles.oracle import Knowledge, Stage, StepOracle
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
@@ -118,5 +118,5 @@ ORACLE = StepOracle(
     stage=Stage.RESULT,
     rank=30,
     of_result=True,
-    foreign=Trust.ROW,
+    foreign=Knowledge.ROW,
 )

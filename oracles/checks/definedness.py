@@ -8,7 +8,7 @@ from __future__ import annotations
 from generators.tvm_api import IRModule
 from oracles.ir.module_caches import by_relax_functions
 from oracles.ir.scopes import misuses
-from oracles.oracle import Stage, StepOracle, Trust
+from oracles.oracle import Knowledge, Stage, StepOracle
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
@@ -39,5 +39,5 @@ ORACLE = StepOracle(
     stage=Stage.STRUCTURE,
     rank=22,
     of_result=True,
-    foreign=Trust.NOTHING,
+    foreign=Knowledge.NOTHING,
 )

@@ -15,7 +15,7 @@ from tvm import relax
 from generators import tvm_api as T
 from generators.tvm_api import Expr, IRModule
 from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, OP, bindings, functions_of, operands, relax_functions
-from oracles.oracle import Stage, StepOracle, Trust
+from oracles.oracle import Knowledge, Stage, StepOracle
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
@@ -83,5 +83,5 @@ ORACLE = StepOracle(
     stage=Stage.RESULT,
     rank=32,
     of_result=True,
-    foreign=Trust.ROW,
+    foreign=Knowledge.ROW,
 )

@@ -15,7 +15,7 @@ from oracles.checks.definedness import has_free_names
 from oracles.checks.survives import happened_to
 from oracles.ir.compare import first_difference, same_bindings
 from oracles.ir.operators import operator_calls
-from oracles.oracle import Runs, Stage, StepOracle, Trust
+from oracles.oracle import Knowledge, Runs, Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import in_a_line, out_of_memory
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
@@ -100,7 +100,7 @@ ORACLE = StepOracle(
     share=0.3,
     share_of_chosen=1.0,
     of_result=True,
-    foreign=Trust.ROW,
+    foreign=Knowledge.ROW,
     of_idempotent=True,
     documented_phases_only=True,
 )

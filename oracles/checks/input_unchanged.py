@@ -6,7 +6,7 @@ changed its input either.
 
 from __future__ import annotations
 
-from oracles.oracle import Stage, StepOracle, Trust
+from oracles.oracle import Knowledge, Stage, StepOracle
 from oracles.trace import Bench, Step
 from oracles.verdict import INPUT_CHANGED, PASSED, Failed, Verdict
 
@@ -26,5 +26,5 @@ ORACLE = StepOracle(
     on_error=True,
     stage=Stage.INPUT,
     rank=10,
-    foreign=Trust.NOTHING,
+    foreign=Knowledge.NOTHING,
 )

@@ -15,7 +15,7 @@ from generators.passes.row import Role
 from generators.passes.table import PASSES, the
 from generators.tvm_api import Call, IRModule, Type
 from oracles.ir.operators import operator_calls
-from oracles.oracle import Stage, StepOracle, Trust
+from oracles.oracle import Knowledge, Stage, StepOracle
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
@@ -73,5 +73,5 @@ ORACLE = StepOracle(
     judge,
     stage=Stage.RESULT,
     rank=50,
-    foreign=Trust.ROW,
+    foreign=Knowledge.ROW,
 )

@@ -14,7 +14,7 @@ from generators import tvm_api as T
 from generators.tvm_api import Expr, IRModule
 from oracles.ir.module_caches import by_relax_functions
 from oracles.ir.walk import CALL, FUNCTION, PRIM_FUNC, TUPLE, TUPLE_GET_ITEM, bindings, operands, relax_functions
-from oracles.oracle import Stage, StepOracle, Trust
+from oracles.oracle import Knowledge, Stage, StepOracle
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
@@ -85,5 +85,5 @@ ORACLE = StepOracle(
     stage=Stage.STRUCTURE,
     rank=21,
     of_result=True,
-    foreign=Trust.NAME,
+    foreign=Knowledge.NAME,
 )

@@ -14,7 +14,7 @@ from generators.tvm_api import Expr, GlobalVar, IRModule
 from oracles.ir.module_caches import by_relax_functions
 from oracles.ir.operators import END_LIVES
 from oracles.ir.walk import CALL, OP, Bound, bindings, operands, relax_functions
-from oracles.oracle import Stage, StepOracle, Trust
+from oracles.oracle import Knowledge, Stage, StepOracle
 from oracles.trace import Bench, Step
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
@@ -119,7 +119,7 @@ ORACLE = StepOracle(
     rank=20,
     of_result=True,
     unfit=ends_lives_early,
-    foreign=Trust.NAME,
+    foreign=Knowledge.NAME,
     # RemovePurityChecking ends the tracking of effects half-way through each official pipeline.
     documented_phases_only=True,
 )

@@ -34,7 +34,7 @@ from oracles.ir.cache import Cache, Key, parts
 from oracles.ir.module_caches import by_relax_functions
 from oracles.ir.types import buffer_type, contradiction, inferred_call, kind_of, said_by_parts
 from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, PRIM_FUNC, TUPLE, bindings, operands, relax_functions
-from oracles.oracle import Stage, StepOracle, Trust
+from oracles.oracle import Knowledge, Stage, StepOracle
 from oracles.reference.tir.signature import is_packed
 from oracles.trace import Bench, Step
 from oracles.tvm_errors import headline
@@ -208,5 +208,5 @@ ORACLE = StepOracle(
     stage=Stage.STRUCTURE,
     rank=24,
     of_result=True,
-    foreign=Trust.NAME,
+    foreign=Knowledge.NAME,
 )

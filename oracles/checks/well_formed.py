@@ -15,7 +15,7 @@ from generators.tvm_api import IRModule
 from oracles.checks import definedness, normal_form, purity
 from oracles.ir.verifier import COMPLAINTS
 from oracles.ir.verifier import complaint as complaint
-from oracles.oracle import Stage, StepOracle, Trust
+from oracles.oracle import Knowledge, Stage, StepOracle
 from oracles.trace import Bench, Step
 from oracles.tvm_errors import headline
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
@@ -71,5 +71,5 @@ ORACLE = StepOracle(
     stage=Stage.STRUCTURE,
     rank=23,
     of_result=True,
-    foreign=Trust.NOTHING,
+    foreign=Knowledge.NOTHING,
 )

@@ -12,7 +12,7 @@ import pytest
 import tvm
 
 from corpus.registry import read_registry
-from fuzzer.trial.foreign.contracts import Contract, Trust, no_numbers, row_of_no_table
+from fuzzer.trial.foreign.contracts import Contract, Knowledge, no_numbers, row_of_no_table
 from generators.passes.table import PASSES, rows_named
 from tests.fuzzer.foreign_suites import CLEAN, CONSTRUCTORS, ENDS_THE_JUDGE, FAULTY, LOCAL, OUTCOMES, ROOT, run, summary
 from tests.patience import HANGS_S
@@ -222,12 +222,12 @@ def test_names_of_passes_lead_to_their_rows() -> None:
 def test_numbers_are_left_alone_where_arguments_say_the_meaning(name: str) -> None:
     row = PASSES[name]
     assert (
-        no_numbers(Contract(row, Trust.NAME), tvm.IRModule({}))
+        no_numbers(Contract(row, Knowledge.NAME), tvm.IRModule({}))
         == "numbers: what the pass keeps follows from its arguments"
     )
 
 
 def test_a_pass_of_no_row_is_compared_only_where_the_user_says_that_it_keeps_the_meaning() -> None:
     for same_meaning in (frozenset[str](), frozenset({"Mine"})):
-        contract = Contract(row_of_no_table("Mine", same_meaning), Trust.NOTHING)
+        contract = Contract(row_of_no_table("Mine", same_meaning), Knowledge.NOTHING)
         assert (no_numbers(contract, tvm.IRModule({})) is None) is bool(same_meaning)

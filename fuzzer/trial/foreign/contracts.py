@@ -22,8 +22,8 @@ from oracles.calls.table import CONVENTIONS
 from oracles.checks.idempotence import does_more_again
 from oracles.evidence import AttributeGone, Evidence
 from oracles.ir.walk import relax_functions
+from oracles.oracle import Knowledge as Knowledge
 from oracles.oracle import StepOracle
-from oracles.oracle import Trust as Trust
 from oracles.table import ORACLES
 from oracles.trace import Raised
 from oracles.workbench import constructed
@@ -45,7 +45,7 @@ def is_by_request(evidence: Evidence | None) -> bool:
 def asked_of(contract: Contract, module: T.IRModule) -> list[StepOracle]:
     """The oracles that have a say on what such a pass made of `module`, in their order; numbers apart."""
     steps = [row for row in ORACLES.values() if isinstance(row, StepOracle)]
-    rows = [row for row in steps if row.holds_at(contract.trust)]
+    rows = [row for row in steps if row.holds_at(contract.known)]
     settles = promises_idempotence(contract, module)
     return [row for row in rows if settles or not row.of_idempotent]
 
@@ -55,7 +55,7 @@ def promises_idempotence(contract: Contract, module: T.IRModule) -> bool:
 
     Rows promise it under TVM's default options, and only where the module holds nothing of `Promise.again_with`.
     """
-    if contract.trust is not Trust.ROW or dict(tvm.transform.PassContext.current().config.items()):
+    if contract.known is not Knowledge.ROW or dict(tvm.transform.PassContext.current().config.items()):
         return False
     return not does_more_again(contract.row, module)
 
@@ -65,14 +65,14 @@ class Contract:
     """What a pass is held to. source: the constructor that gives the same module; "" where there is none known."""
 
     row: PassRow
-    trust: Trust
+    known: Knowledge
     source: str = ""
 
 
 def tier_of(contract: Contract, phase: Phase) -> Tier:
     """ "C" where a pass is outside of its documented phases, "B" elsewhere; phases of TIR passes do not show."""
     phases = contract.row.place.phases
-    shown = phase in phases or contract.trust is Trust.NOTHING or min(phases) > Phase.SHAPELESS
+    shown = phase in phases or contract.known is Knowledge.NOTHING or min(phases) > Phase.SHAPELESS
     return "B" if shown else "C"
 
 
@@ -92,13 +92,13 @@ def contract_of(
     for row in rows:
         for source in (*row.sources, *row.foreign.sources):
             if _gives(source, before, after, guarded):
-                return Contract(row, Trust.ROW, source)
+                return Contract(row, Knowledge.ROW, source)
     if rows:
-        return Contract(rows[0], Trust.NAME)
+        return Contract(rows[0], Knowledge.NAME)
     source = _of_tir(name)
     if source and not _gives(source, before, after, guarded):
         source = ""
-    return Contract(row_of_no_table(name, same_meaning), Trust.NOTHING, source)
+    return Contract(row_of_no_table(name, same_meaning), Knowledge.NOTHING, source)
 
 
 def row_of_no_table(name: str, same_meaning: frozenset[str] = frozenset()) -> PassRow:
@@ -131,7 +131,7 @@ def _gives(source: str, before: T.IRModule, after: T.IRModule, guarded: Guarded)
 def no_numbers(contract: Contract, module: T.IRModule) -> str | None:
     """Why the numbers before and after the pass on `module` are not compared; None where they are."""
     row = contract.row
-    if contract.trust is Trust.NOTHING:
+    if contract.known is Knowledge.NOTHING:
         return "numbers: a pass of no row" if row.promise.meaning is Meaning.CHANGED else None
     if row.promise.meaning is Meaning.CHANGED:
         return "numbers: changed on purpose"
@@ -139,7 +139,7 @@ def no_numbers(contract: Contract, module: T.IRModule) -> str | None:
         return "numbers: the pass changes how a PrimFunc is called"
     if CONVENTIONS[row.promise.calling].by_name:
         return "numbers: what the pass keeps follows from its arguments"
-    if contract.trust is Trust.ROW:
+    if contract.known is Knowledge.ROW:
         return None
     if not row.promise.keeps_signature or row.foreign.by_arguments or len(rows_named(row.name)) > 1:
         return "numbers: what the pass keeps follows from its arguments"

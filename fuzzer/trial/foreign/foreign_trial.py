@@ -24,7 +24,7 @@ from fuzzer.trial.ask import ask_in_order
 from fuzzer.trial.foreign.application import Application
 from fuzzer.trial.foreign.contracts import (
     Contract,
-    Trust,
+    Knowledge,
     asked_of,
     contract_of,
     is_by_request,
@@ -254,7 +254,7 @@ class _JudgedPass:
         oracle, name = numeric.ORACLE.name, self.step.call.name
         self.announce(Asking(oracle, name))
         found = compared(self.step, self.contract, self.bench)
-        of_no_row = self.contract.trust is Trust.NOTHING and no_numbers(self.contract, self.step.before) is not None
+        of_no_row = self.contract.known is Knowledge.NOTHING and no_numbers(self.contract, self.step.before) is not None
         if of_no_row and not is_of_tvm(name):
             self.say(Unpromised(name))
         self.record.verdict(oracle, found.verdict, self.step)

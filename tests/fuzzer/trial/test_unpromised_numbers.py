@@ -9,7 +9,7 @@ import tvm
 from tvm import relax
 
 from corpus.module_text import live_module
-from fuzzer.trial.foreign.contracts import Contract, Trust, keeps_meaning, row_of_no_table
+from fuzzer.trial.foreign.contracts import Contract, Knowledge, keeps_meaning, row_of_no_table
 from fuzzer.trial.foreign.foreign_trial import ForeignBench
 from fuzzer.trial.foreign.gaps import Gap
 from fuzzer.trial.foreign.unpromised_numbers import GONE, Compared, compared
@@ -55,7 +55,7 @@ def without(module: tvm.ir.IRModule, *names: str) -> tvm.ir.IRModule:
 def judged(before: Any, after: Any, keeps: bool) -> Compared:
     row = row_of_no_table("Mine", frozenset({"Mine"} if keeps else ()))
     step = step_between(PassCall("Mine", ""), row, before, after)
-    return compared(step, Contract(row, Trust.NOTHING), ForeignBench(None, before))
+    return compared(step, Contract(row, Knowledge.NOTHING), ForeignBench(None, before))
 
 
 @pytest.mark.parametrize(("keeps", "kind"), [(True, Failed), (False, Skipped)])
@@ -107,7 +107,7 @@ def test_nothing_is_left_to_interpret() -> None:
     ("name", "keeps"), [("LegalizeOps", True), ("DecomposeOpsForInference", False), ("DecomposeOpsForTraining", False)]
 )
 def test_what_a_whole_keeps_follows_from_its_parts(name: str, keeps: bool) -> None:
-    contract = Contract(PASSES[name], Trust.ROW, PASSES[name].sources[0])
+    contract = Contract(PASSES[name], Knowledge.ROW, PASSES[name].sources[0])
     assert keeps_meaning(contract, tvm.ir.IRModule({})) is keeps
 
 
