@@ -24,9 +24,10 @@ The rules:
   (`oracles.ir.rewrite`). Code generation rewrites nothing that can be compared: there it is the kinds of nodes that
   store the wrong elements. If the shape or dtype is wrong, the cause is the wrong type that a pass gave to a binding;
   all passes that lower operators count as one there, since they share the lowerings. In a pass with code for each
-  operator, it is the operator whose code alone is wrong, with those attributes of its call that are not the default.
-  If the rewrite names no operator, those of the reduced module count, or else what its PrimFuncs store, and the dtypes
-  of its floats. A pass that computes values with the code of a build has the cause of the wrong pass of that build.
+  operator, it is the operator whose code alone is wrong, with those attributes of its call that are not the default. If
+  the rewrite names no operator, those of the reduced module count, or else what its PrimFuncs store, and the dtypes of
+  its floats. Of a pass that leaves the program as it was it is that it does. A pass that computes values with the code
+  of a build has the cause of the wrong pass of that build.
 - A use of a value after its kill, by a pass that is not documented for modules with kills: no culprit. Every pass that
   moves bindings does it, since a kill does not say which uses it must follow (apache/tvm: CanonicalizeBindings moves
   tuples).
@@ -122,9 +123,10 @@ class FailureFacts:
     the Relax operators in the module; each: the culprit has code for each operator. holds: kinds of everything in the
     module. called: the kind of the operator whose call cannot be typed. ends_lives: the module ends lives of values,
     and the pass is not documented for such modules. rule: the one that does it, where the culprit applies several, or
-    the primitive; misdone: what a wrong one did that none may do. changes_input: the pass changed the module that it
-    was given. earlier: for built code that ends its process, the wrong result that the reference finds after the pass
-    `running`. floats: dtypes of the module's floats other than float32, to which reduction changes all that it can.
+    the primitive; misdone: what a wrong one did that none may do, or that a pass left the program as it was.
+    changes_input: the pass changed the module that it was given. earlier: for built code that ends its process, the
+    wrong result that the reference finds after the pass `running`. floats: dtypes of the module's floats other than
+    float32, to which reduction changes all that it can.
     """
 
     running: str = ""
