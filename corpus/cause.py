@@ -343,6 +343,9 @@ def _difference(failed: Failed) -> str | None:
     return "value" if failed.symptom == WRONG_RESULT else None
 
 
+_OVER_THREADS = "AttrStmt reduce_scope"
+"""A reduction over threads as SplitHostDevice moves it into a kernel. What it is given memory of the host for says who
+allocates that outside of kernels."""
 _DIVISIONS = {"Div", "Mod", "FloorDiv", "FloorMod"}
 
 
@@ -352,6 +355,9 @@ def _of_numbers(kind: str, blamed: str, known: FailureFacts) -> Cause:
     if known.misdone:
         return Cause(blamed, f"{kind}: {known.misdone}")
     what = known.rewrite
+    if kind == "host-memory":
+        reduces = what is not None and _OVER_THREADS in what.removed
+        return Cause(blamed, f"{kind}: {'of a reduction over threads' if reduces else 'of a thread'}")
     if kind == "division-by-zero" and what and what.added and _DIVISIONS & {*what.removed}:
         what = replace(what, removed=())
     on = (*(known.operators or known.stored), *known.floats) if what is not None and what.everywhere else ()

@@ -193,6 +193,9 @@ def test_what_a_legalisation_logs_tells_why_an_operator_is_left() -> None:
 
     assert left("TOPI conv2d does not take groups") == left("TOPI conv3d does not take groups")
     assert left("TOPI conv2d does not take groups") != left("TOPI conv2d does not take layouts")
+    chunk = "{} where data layout has channel chunk cannot be legalized by TOPI at this moment."
+    assert left(chunk.format("Conv1D")) == left(chunk.format("Conv2D"))
+    assert "TOPI at this moment" in str(left(chunk.format("Conv2D")))
 
 
 def test_what_a_module_holds_tells_hangs_and_nameless_crashes_of_a_pass_apart() -> None:
