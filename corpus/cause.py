@@ -32,7 +32,8 @@ The rules:
   moves bindings does it, since a kill does not say which uses it must follow (apache/tvm: CanonicalizeBindings moves
   tuples).
 - What a rule or a pass that schedules by itself meets: a primitive that refuses says so to its caller, who should have
-  asked or declined. One missing question shows in whichever primitive comes first, so the caller is the cause.
+  asked or declined. One missing question shows in whichever primitive comes first, so the caller is the cause. An
+  internal check of a primitive that fails is the primitive's own bug, whoever applies it.
 - A pass that applies rules of others: the rule that does it, as if it had been applied alone; but the pass, if it
   writes into its input. What a search of
   MetaSchedule is made of works on what the rules before it have done: there it is the rule, the post-processor or the
@@ -239,6 +240,8 @@ def _thrown(failed: Failed, running: str, known: FailureFacts) -> Cause:
     caller = next((one for one in reversed(passed) if is_telling(one)), None)
     if site.file == _PRIMITIVES and _REFUSAL.search(failed.detail) and not running.endswith("]"):
         return Cause(running if caller is None else caller.file, _REFUSED)
+    if site.file.startswith(_IN_PRIMITIVES) and said.startswith(_INTERNAL):  # No refusal: the primitive's own bug.
+        return Cause(str(site), said)
     if is_shared(site) and caller is None:
         return Cause(f"{site} in {running}", said)
     if site.file == _THREADS:  # It hands on what raised in a thread, as the end of its message.
@@ -271,6 +274,8 @@ def _of_one_operator(who: str, known: FailureFacts) -> Cause | None:
 
 
 _PRIMITIVES = "src/s_tir/schedule/concrete_schedule.cc"
+_IN_PRIMITIVES = "src/s_tir/schedule/primitive/"
+_INTERNAL = "InternalError: "
 _THREADS = "src/s_tir/support/parallel_for.h"
 _REFUSAL = re.compile(r"^(?:\w+\.)*ScheduleError: ", re.MULTILINE)
 _REFUSED = "raises what a schedule primitive refuses with, and does not decline"

@@ -321,9 +321,17 @@ def test_an_error_of_a_users_own_pass_is_its_message() -> None:
 
 
 def test_of_a_schedule_the_last_primitive_counts() -> None:
-    detail = raised("/project/src/s_tir/schedule/primitive/reduction.cc", "tvm::s_tir::R::Mutate_(int)", CHECK)
+    detail = raised("/project/src/s_tir/schedule/state.cc", "tvm::s_tir::R::Mutate_(int)", CHECK)
     both = thrown(detail, "s_tir.Schedule[split+rfactor]")
     assert both == thrown(detail, "s_tir.Schedule[rfactor]") != thrown(detail, "s_tir.Schedule[split]")
+
+
+def test_an_internal_check_of_a_primitive_is_one_cause_whoever_applies_it() -> None:
+    """A refusal says so to its caller, who should have asked: that one is no bug of the primitive."""
+    place = ("/project/src/s_tir/schedule/primitive/reduction.cc", "tvm::s_tir::R::Mutate_(int)")
+    appliers = ("s_tir.Schedule[rfactor]", "s_tir.dlight.gpu.Reduction", "s_tir.meta_schedule.AddRFactor")
+    assert len({thrown(raised(*place, CHECK), applier) for applier in appliers}) == 1
+    assert len({thrown(raised(*place, CHECK.replace("InternalError", "ValueError")), one) for one in appliers}) == 3
 
 
 # --- ends of processes ----------------------------------------------------------------------------------
