@@ -30,7 +30,7 @@ from oracles.verdict import WRONG_RESULT
 
 _UNWRITTEN = ReferenceTrap("uninitialised")
 
-_Known: TypeAlias = "tuple[int, Calling, frozenset[str]]"
+_ModuleKey: TypeAlias = "tuple[int, Calling, frozenset[str]]"
 """A module by its fingerprint, how it is called, and the scopes in which barriers are explicit."""
 
 Results: TypeAlias = "dict[int, Runtime]"
@@ -92,7 +92,7 @@ class Numbers:
         self._asked = tuple(calls)
         self.starting = StartingRun(start, calls, floor, tolerance)
         self.left_out = Counter(self.starting.left_out)
-        self._known: dict[_Known, None | Unsure] = {(FINGERPRINTS.of(start), direct, frozenset()): None}
+        self._known: dict[_ModuleKey, None | Unsure] = {(FINGERPRINTS.of(start), direct, frozenset()): None}
         """What was said of modules that do not differ."""
         self._last = _LastRun(None, self._gave_at_start)
         self._folded = False

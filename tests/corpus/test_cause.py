@@ -326,14 +326,6 @@ def test_of_a_schedule_the_last_primitive_counts() -> None:
     assert both == thrown(detail, "s_tir.Schedule[rfactor]") != thrown(detail, "s_tir.Schedule[split]")
 
 
-def test_an_internal_check_of_a_primitive_is_one_cause_whoever_applies_it() -> None:
-    """A refusal says so to its caller, who should have asked: that one is no bug of the primitive."""
-    place = ("/project/src/s_tir/schedule/primitive/reduction.cc", "tvm::s_tir::R::Mutate_(int)")
-    appliers = ("s_tir.Schedule[rfactor]", "s_tir.dlight.gpu.Reduction", "s_tir.meta_schedule.AddRFactor")
-    assert len({thrown(raised(*place, CHECK), applier) for applier in appliers}) == 1
-    assert len({thrown(raised(*place, CHECK.replace("InternalError", "ValueError")), one) for one in appliers}) == 3
-
-
 # --- ends of processes ----------------------------------------------------------------------------------
 
 
