@@ -34,7 +34,7 @@ from benchmarks.children import Say, in_child
 from fuzzer.worker.child import before_forking
 from generators import tvm_api
 from generators.case import PassCall
-from generators.passes.row import Phase
+from generators.passes.row import EVERY_SCOPE, Phase
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call
 from generators.program import Program
 from generators.relax.knobs import Knobs
@@ -187,7 +187,7 @@ def seen(seed: int, index: int, operators: int, nvcc: bool) -> dict[str, Any]:
 
 
 def _races(numbers: Numbers, module: Any) -> bool:
-    outcome = numbers.judge_module(module, synchronised=True)
+    outcome = numbers.judge_module(module, synchronised=EVERY_SCOPE)
     return isinstance(outcome, Wrong) and "race" in outcome.symptom
 
 

@@ -24,14 +24,16 @@ The rules:
   (`oracles.ir.rewrite`). Code generation rewrites nothing that can be compared: there it is the kinds of nodes that
   store the wrong elements. If the shape or dtype is wrong, the cause is the wrong type that a pass gave to a binding;
   all passes that lower operators count as one there, since they share the lowerings. In a pass with code for each
-  operator, it is the operator whose code alone is wrong, with those attributes of its call that are not the default.
-  If the rewrite names no operator, those of the reduced module count, or else what its PrimFuncs store, and the dtypes
-  of its floats. A pass that computes values with the code of a build has the cause of the wrong pass of that build.
+  operator, it is the operator whose code alone is wrong, with those attributes of its call that are not the default. If
+  the rewrite names no operator, those of the reduced module count, or else what its PrimFuncs store, and the dtypes of
+  its floats. Of a pass that leaves the program as it was it is that it does. A pass that computes values with the code
+  of a build has the cause of the wrong pass of that build.
 - A use of a value after its kill, by a pass that is not documented for modules with kills: no culprit. Every pass that
   moves bindings does it, since a kill does not say which uses it must follow (apache/tvm: CanonicalizeBindings moves
   tuples).
 - What a rule or a pass that schedules by itself meets: a primitive that refuses says so to its caller, who should have
-  asked or declined. One missing question shows in whichever primitive comes first, so the caller is the cause.
+  asked or declined. One missing question shows in whichever primitive comes first, so the caller is the cause. An
+  internal check of a primitive that fails is the primitive's own bug, whoever applies it.
 - A pass that applies rules of others: the rule that does it, as if it had been applied alone; but the pass, if it
   writes into its input. What a search of
   MetaSchedule is made of works on what the rules before it have done: there it is the rule, the post-processor or the
@@ -122,9 +124,10 @@ class FailureFacts:
     the Relax operators in the module; each: the culprit has code for each operator. holds: kinds of everything in the
     module. called: the kind of the operator whose call cannot be typed. ends_lives: the module ends lives of values,
     and the pass is not documented for such modules. rule: the one that does it, where the culprit applies several, or
-    the primitive; misdone: what a wrong one did that none may do. changes_input: the pass changed the module that it
-    was given. earlier: for built code that ends its process, the wrong result that the reference finds after the pass
-    `running`. floats: dtypes of the module's floats other than float32, to which reduction changes all that it can.
+    the primitive; misdone: what a wrong one did that none may do, or that a pass left the program as it was.
+    changes_input: the pass changed the module that it was given. earlier: for built code that ends its process, the
+    wrong result that the reference finds after the pass `running`. floats: dtypes of the module's floats other than
+    float32, to which reduction changes all that it can.
     """
 
     running: str = ""
@@ -237,6 +240,8 @@ def _thrown(failed: Failed, running: str, known: FailureFacts) -> Cause:
     caller = next((one for one in reversed(passed) if is_telling(one)), None)
     if site.file == _PRIMITIVES and _REFUSAL.search(failed.detail) and not running.endswith("]"):
         return Cause(running if caller is None else caller.file, _REFUSED)
+    if site.file.startswith(_IN_PRIMITIVES) and said.startswith(_INTERNAL):  # No refusal: the primitive's own bug.
+        return Cause(str(site), said)
     if is_shared(site) and caller is None:
         return Cause(f"{site} in {running}", said)
     if site.file == _THREADS:  # It hands on what raised in a thread, as the end of its message.
@@ -269,6 +274,8 @@ def _of_one_operator(who: str, known: FailureFacts) -> Cause | None:
 
 
 _PRIMITIVES = "src/s_tir/schedule/concrete_schedule.cc"
+_IN_PRIMITIVES = "src/s_tir/schedule/primitive/"
+_INTERNAL = "InternalError: "
 _THREADS = "src/s_tir/support/parallel_for.h"
 _REFUSAL = re.compile(r"^(?:\w+\.)*ScheduleError: ", re.MULTILINE)
 _REFUSED = "raises what a schedule primitive refuses with, and does not decline"
@@ -341,6 +348,9 @@ def _difference(failed: Failed) -> str | None:
     return "value" if failed.symptom == WRONG_RESULT else None
 
 
+_OVER_THREADS = "AttrStmt reduce_scope"
+"""A reduction over threads as SplitHostDevice moves it into a kernel. What it is given memory of the host for says who
+allocates that outside of kernels."""
 _DIVISIONS = {"Div", "Mod", "FloorDiv", "FloorMod"}
 
 
@@ -350,6 +360,9 @@ def _of_numbers(kind: str, blamed: str, known: FailureFacts) -> Cause:
     if known.misdone:
         return Cause(blamed, f"{kind}: {known.misdone}")
     what = known.rewrite
+    if kind == "host-memory":
+        reduces = what is not None and _OVER_THREADS in what.removed
+        return Cause(blamed, f"{kind}: {'of a reduction over threads' if reduces else 'of a thread'}")
     if kind == "division-by-zero" and what and what.added and _DIVISIONS & {*what.removed}:
         what = replace(what, removed=())
     on = (*(known.operators or known.stored), *known.floats) if what is not None and what.everywhere else ()

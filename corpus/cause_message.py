@@ -35,7 +35,7 @@ def message_of(failed: Failed) -> str:
     return without_names(re.sub(r"^(?:\w+\.)+(?=\w+)", "", text))
 
 
-_TOPI = re.compile(r"\bTOPI \w+")
+_TOPI = re.compile(r"\bTOPI (?!at\b)\w+|\bConv[123]D(?= where\b)")
 """An operator as a legalisation names it in its log: the same sentence about several operators is one limit."""
 
 

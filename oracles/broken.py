@@ -21,11 +21,24 @@ from oracles.ir.operators import END_LIVES
 from oracles.ir.rewrite import value_kind
 from oracles.ir.type_facts import facts_in
 from oracles.ir.types import contradiction
-from oracles.ir.walk import FUNCTION, VAR, bindings, functions_of, nodes_of, operands, prim_funcs, relax_functions
+from oracles.ir.verifier import COMPLAINTS
+from oracles.ir.walk import (
+    FUNCTION,
+    VAR,
+    bindings,
+    functions_of,
+    nodes_of,
+    operands,
+    prim_funcs,
+    prim_vars,
+    relax_functions,
+)
 from oracles.verdict import DEFINED_TWICE, LOWERING, wrong_call
 
 IN_TIR = "TIR"
 """Stands for the rules about PrimFuncs among the oracles' names."""
+_IN_EXTENTS = "extents"
+"""Stands for the rule about extents among them."""
 MUTATOR = "relax::ExprMutator"
 """Makes the variable of an If anew where its branches get more precise types, and leaves the uses of it alone
 (src/relax/ir/expr_functor.cc): whichever pass is written with it shows that."""
@@ -51,6 +64,7 @@ def broken(before: IRModule, after: IRModule, named: bool = False, first: str = 
         purity.ORACLE.name: lambda: _impure(before, after),
         type_soundness.ORACLE.name: lambda: _ill_typed(before, after),
         IN_TIR: lambda: _defined_twice(before, after),
+        _IN_EXTENTS: lambda: _numbered(before, after),
     }
     found = (rules[name]() for name in sorted(rules, key=lambda name: name != first))
     return next((what for what in found if what is not None), None)
@@ -175,6 +189,34 @@ def _ill_typed(before: IRModule, after: IRModule) -> Broken | None:
         return None
     called = wrong[0].call
     return Broken(wrong_call(operator_kind(called)) if called else f"two types: {wrong[0].kind}")
+
+
+def _numbered(before: IRModule, after: IRModule) -> Broken | None:
+    """A number in the type of a call where a symbol stood, though an argument of the call keeps symbols: told by what
+    defines the symbol. Only where TVM's verifier refuses the module, since the number may be right."""
+    if COMPLAINTS.of(before) or not COMPLAINTS.of(after):
+        return None
+    now = types_of(after)
+    for place, (_, ty) in types_of(before).items():
+        value, got = now.get(place, (None, ty))
+        if value is None or not any(facts.symbols for part in _tensors(value) for facts in facts_in(T.type_of(part))):
+            continue
+        for was, new in zip(facts_in(ty), facts_in(got), strict=False):
+            for dim, extent in zip(was.dims or (), new.dims or (), strict=False):
+                if not isinstance(dim, int) and isinstance(extent, int):
+                    defined = _definition(next(prim_vars(dim)), before, named=False)
+                    if defined is not None:
+                        return Broken(f"a number stands for {defined.kind}, which an argument keeps")
+    return None
+
+
+def _tensors(value: Expr) -> Iterator[Expr]:
+    """The operands of a call, those in tuples apart."""
+    for operand in operands(value):
+        if isinstance(operand, T.TupleExpr):
+            yield from _tensors(operand)
+        else:
+            yield operand
 
 
 # --- PrimFuncs ------------------------------------------------------------------------------------------

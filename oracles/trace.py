@@ -40,15 +40,15 @@ class Position:
     """The state of a case between two passes: the module, and all that is known of it from the passes before.
 
     phase: how far the module has been lowered. calling: how to make the entry calls of the starting module in this one.
-    synchronised: barriers between GPU threads are explicit. between: a pass out of its phase left the module between
-    two phases, so it is unknown which passes are still to come. code: the fingerprint of the module when this
-    position was reached (`oracles.ir.fingerprint`).
+    synchronised: the scopes of memory in which barriers between GPU threads are explicit. between: a pass out of its
+    phase left the module between two phases, so it is unknown which passes are still to come. code: the fingerprint of
+    the module when this position was reached (`oracles.ir.fingerprint`).
     """
 
     module: IRModule
     phase: Phase
     calling: Calling
-    synchronised: bool
+    synchronised: frozenset[str]
     between: bool
     code: int
 
@@ -57,7 +57,7 @@ class Position:
         module: IRModule,
         phase: Phase = Phase.HIGH,
         calling: Calling = direct,
-        synchronised: bool = False,
+        synchronised: frozenset[str] = frozenset(),
         code: int | None = None,
     ) -> Position:
         """A position to start from, as the module is now. code: its fingerprint, where that is known."""
@@ -69,7 +69,7 @@ class Position:
             word
             for word, holds in (
                 ("called in another way", self.calling is not direct),
-                ("barriers explicit", self.synchronised),
+                ("barriers explicit", bool(self.synchronised)),
                 ("between two phases", self.between),
             )
             if holds
@@ -120,6 +120,13 @@ class Step:
     def phase(self) -> Phase:
         """The phase of the module before the pass."""
         return self.start.phase
+
+    @property
+    def means_anew(self) -> bool:
+        """Whether the same program means something else after the pass: it is called in another way, or barriers are
+        explicit that were implied."""
+        start, end = self.start, self.end
+        return end is not None and (end.calling, end.synchronised) != (start.calling, start.synchronised)
 
     @property
     def returned_input(self) -> bool:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from generators.case import PassCall, Tier
-from generators.passes.row import PassRow, Phase
+from generators.passes.row import EVERY_SCOPE, PassRow, Phase
 from generators.tvm_api import IRModule
 from oracles.calls.after_pass import after_pass
 from oracles.ir.fingerprint import FINGERPRINTS, fingerprints_after, same_program
@@ -22,14 +22,15 @@ from oracles.trace import Bench, Position, Raised, Step
 
 def moved(start: Position, call: PassCall, row: PassRow, module: IRModule, code: int) -> Position:
     """The position after a pass that made `module`, whose fingerprint is `code`, of the module at `start`."""
-    calling = start.calling
+    calling, gives = start.calling, row.place.gives
+    past = gives is not None and gives > Phase.SYNCED
     if not row.promise.keeps_signature:
         calling = after_pass(calling, row.promise.calling, AppliedPass(call.source, start.module, module))
     return Position(
         module,
-        start.phase if row.place.gives is None else row.place.gives,
+        start.phase if gives is None else gives,
         calling,
-        start.synchronised or (row.place.gives is not None and row.place.gives >= Phase.SYNCED),
+        EVERY_SCOPE if past else start.synchronised | row.place.synchronises,
         # FuseTIR of a high-level module fuses nothing, and operators that a high-level pass adds to a lowered module
         # need passes that have been applied already.
         start.between or start.phase not in row.place.phases,

@@ -185,7 +185,7 @@ def _unfit(step: Step) -> str | None:
 def _ask(trial: _Trial, row: StepOracle, step: Step) -> Verdict | None:
     if not trial.is_asked(row):
         return None
-    if row.of_result and step.after is not None and not step.changed:
+    if row.of_result and step.after is not None and not step.changed and not (row.judges_numbers and step.means_anew):
         return PASSED  # The result is the input again, which has been judged already.
     trial.options.announce(Asking(row.name, step.call.name))
     with trial.record.timed("reference" if row.runs is Runs.REFERENCE else "oracles"):

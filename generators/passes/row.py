@@ -145,6 +145,10 @@ LIBRARY = "lib/libtvm_compiler.so"
 """The file of TVM's wheel that holds the messages of its passes."""
 
 
+EVERY_SCOPE = frozenset({"shared", "shared.dyn", "warp", "global"})
+"""The scopes of memory that threads of a GPU share. "global" stands for all memory that is not of a kernel."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """The place of a pass among other passes."""
@@ -155,6 +159,9 @@ class Place:
     """The phase that the pass leads to; None where the module stays in its phase."""
     prepared_by: tuple[str, ...] = ()
     """Passes to apply just before: without them this one has nothing to do."""
+    synchronises: frozenset[str] = frozenset()
+    """The scopes of `EVERY_SCOPE` in which barriers between threads are explicit from here on: what none of them orders
+    may race."""
     relies_on: str | None = None
     """The pass without which the result means nothing, so that a reduction removes both or none."""
     needs_target: bool = False

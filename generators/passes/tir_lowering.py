@@ -178,7 +178,8 @@ ROWS: tuple[PassRow, ...] = (
             Place(
                 at(Phase.STORAGE),
                 gives=Phase.SYNCED if scope == "warp" else None,
-                # barriers count as explicit from here on, in memory of any scope
+                # from the last of them on, an access without a barrier is a race in memory of any scope
+                synchronises=frozenset({scope, "global"} if scope == "warp" else {scope}),
                 prepared_by=(f"{SYNCHRONISES}[shared]", f"{SYNCHRONISES}[shared.dyn]") if scope == "warp" else (),
             ),
             fires=marks.BARRIERS[scope],

@@ -44,8 +44,9 @@ class Interpreter:
     in a bounded run, what sharpens the bounds.
     packed: the meaning of the caller's own external functions (`generators.externs.HOOKS`). constants: their memory, if
     it outlives an entry call. watch: called with function, variable and value of every parameter and binding.
-    synchronised: barriers between GPU threads are explicit; see `tir.Context`. recorded: records the functions that are
-    looked up and the calls of PrimFuncs. widened: PrimFuncs hold floats of 16 bits in float64; see `tir.widened`.
+    synchronised: the scopes in which barriers between GPU threads are explicit; see `tir.Context`. recorded: records
+    the functions that are looked up and the calls of PrimFuncs. widened: PrimFuncs hold floats of 16 bits in float64;
+    see `tir.widened`.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Interpreter:
         packed: Mapping[str, Callback] = MappingProxyType({}),
         constants: dict[Hashable, Tensor] | None = None,
         watch: Callable[[str, str, Runtime], None] | None = None,
-        synchronised: bool = False,
+        synchronised: frozenset[str] = frozenset(),
         recorded: RecordedRun | None = None,
         noise: Noise | None = None,
         widened: bool = False,
@@ -202,7 +203,7 @@ class Interpreter:
 
 def interpreted(
     module: IRModule,
-    synchronised: bool = False,
+    synchronised: frozenset[str] = frozenset(),
     recorded: RecordedRun | None = None,
     exactly: bool = False,
     widened: bool = False,

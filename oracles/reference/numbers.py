@@ -30,18 +30,20 @@ from oracles.verdict import WRONG_RESULT
 
 _UNWRITTEN = ReferenceTrap("uninitialised")
 
+_ModuleKey: TypeAlias = "tuple[int, Calling, frozenset[str]]"
+"""A module by its fingerprint, how it is called, and the scopes in which barriers are explicit."""
+
 Results: TypeAlias = "dict[int, Runtime]"
 """Results of entry calls by their position among those of the case."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Lowered:
-    """A module after a pass. calling: how entry calls are made in it. synchronised: it is past ThreadSync, so that
-    barriers between GPU threads are explicit."""
+    """A module after a pass. calling: how entry calls are made in it. synchronised: see `tir.Context`."""
 
     module: IRModule
     calling: Calling
-    synchronised: bool
+    synchronised: frozenset[str]
 
     def record(self, carrying: bool = False) -> RecordedRun:
         """An empty record of its run."""
@@ -90,8 +92,8 @@ class Numbers:
         self._asked = tuple(calls)
         self.starting = StartingRun(start, calls, floor, tolerance)
         self.left_out = Counter(self.starting.left_out)
-        self._known: dict[tuple[int, bool], None | Unsure] = {(FINGERPRINTS.of(start), False): None}
-        """What was said of modules that do not differ, by fingerprint and whether barriers are explicit."""
+        self._known: dict[_ModuleKey, None | Unsure] = {(FINGERPRINTS.of(start), direct, frozenset()): None}
+        """What was said of modules that do not differ."""
         self._last = _LastRun(None, self._gave_at_start)
         self._folded = False
         self._contents: NarrowContents | None = None
@@ -118,14 +120,16 @@ class Numbers:
         """The positions of `calls` among the entry calls of the case."""
         return tuple(result.index for result in self.starting.results)
 
-    def judge_module(self, module: IRModule, calling: Calling = direct, synchronised: bool = False) -> Outcome:
+    def judge_module(
+        self, module: IRModule, calling: Calling = direct, synchronised: frozenset[str] = frozenset()
+    ) -> Outcome:
         """Interprets `module` and compares every entry call's result; None where all agree.
 
-        synchronised: the module is past ThreadSync, so that barriers between GPU threads are explicit.
+        synchronised: the scopes of memory in which barriers between GPU threads are explicit; see `tir.Context`.
         """
         if self.starting.nothing is not None:
             return Unsure(self.starting.nothing.reason)
-        code = FINGERPRINTS.of(module), synchronised
+        code = FINGERPRINTS.of(module), calling, synchronised
         if code in self._known:
             self._last = self._last.left()
             return self._known[code]

@@ -24,14 +24,16 @@ class RecordedRun:
     PrimFuncs that it made. carrying: uninitialised elements may be copied, in the run and in modules that it covers.
     """
 
-    def __init__(self, module: IRModule, calling: Calling, synchronised: bool, carrying: bool = False) -> None:
+    def __init__(
+        self, module: IRModule, calling: Calling, synchronised: frozenset[str], carrying: bool = False
+    ) -> None:
         self.carrying = carrying
         self.functions = functions_of(module)
         self.asked: set[str] = set()
         self.record: list[RecordedCall] = []
         self._calling, self._synchronised = calling, synchronised
 
-    def speaks_for(self, module: IRModule, calling: Calling, synchronised: bool) -> bool:
+    def speaks_for(self, module: IRModule, calling: Calling, synchronised: frozenset[str]) -> bool:
         """Whether `module` must give the results of the run. If so, the record is of `module` from now on."""
         if calling != self._calling:
             return False

@@ -193,6 +193,9 @@ def test_what_a_legalisation_logs_tells_why_an_operator_is_left() -> None:
 
     assert left("TOPI conv2d does not take groups") == left("TOPI conv3d does not take groups")
     assert left("TOPI conv2d does not take groups") != left("TOPI conv2d does not take layouts")
+    chunk = "{} where data layout has channel chunk cannot be legalized by TOPI at this moment."
+    assert left(chunk.format("Conv1D")) == left(chunk.format("Conv2D"))
+    assert "TOPI at this moment" in str(left(chunk.format("Conv2D")))
 
 
 def test_what_a_module_holds_tells_hangs_and_nameless_crashes_of_a_pass_apart() -> None:
@@ -318,7 +321,7 @@ def test_an_error_of_a_users_own_pass_is_its_message() -> None:
 
 
 def test_of_a_schedule_the_last_primitive_counts() -> None:
-    detail = raised("/project/src/s_tir/schedule/primitive/reduction.cc", "tvm::s_tir::R::Mutate_(int)", CHECK)
+    detail = raised("/project/src/s_tir/schedule/state.cc", "tvm::s_tir::R::Mutate_(int)", CHECK)
     both = thrown(detail, "s_tir.Schedule[split+rfactor]")
     assert both == thrown(detail, "s_tir.Schedule[rfactor]") != thrown(detail, "s_tir.Schedule[split]")
 

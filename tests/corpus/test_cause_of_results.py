@@ -68,6 +68,20 @@ def test_a_division_by_zero_is_where_the_division_was_put_and_not_where_it_was()
     assert len({cause_of("numeric", zero, "CSE", facts) for facts in lost}) == 2
 
 
+def test_memory_of_the_host_in_a_kernel_is_told_by_what_it_is_for() -> None:
+    """Which statements SplitHostDevice moves with it depends on the program."""
+    host = Failed("x", "x", evidence=ReferenceTrap("host-memory"))
+    reductions = [
+        FailureFacts(rewrite=Rewrite(("AttrStmt reduce_scope", *more)))
+        for more in (("IfThenElse",), ("Bind", "Evaluate"))
+    ]
+    assert len({cause_of("numeric", host, "SplitHostDevice", facts) for facts in reductions}) == 1
+    plain = FailureFacts(rewrite=Rewrite(("AttrStmt thread_extent",)))
+    assert cause_of("numeric", host, "SplitHostDevice", plain) != cause_of(
+        "numeric", host, "SplitHostDevice", reductions[0]
+    )
+
+
 def test_a_module_that_a_schedule_changes_in_place_has_one_cause_for_all_primitives() -> None:
     changed = Failed(INPUT_CHANGED, "the pass changed the module it was given")
     causes = {cause_of("input_unchanged", changed, f"s_tir.Schedule[{steps}]") for steps in ("split", "annotate+fuse")}

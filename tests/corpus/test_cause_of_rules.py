@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from corpus.cause import _REFUSED, FailureFacts, cause_of
 from oracles.verdict import CRASH, Failed
+from tests.corpus.test_cause import CHECK, raised, thrown
 from tests.corpus.test_throw_site import frame
 
 
@@ -68,3 +69,11 @@ def test_what_raises_in_a_thread_is_told_by_its_message_and_not_by_what_hands_it
         handed_on(f"Cannot treat type `tirx.{kind}` as type `x`") for kind in ("Evaluate", "BufferStore")
     )
     assert evaluate == store
+
+
+def test_an_internal_check_of_a_primitive_is_one_cause_whoever_applies_it() -> None:
+    """A refusal says so to its caller, who should have asked: that one is no bug of the primitive."""
+    place = ("/project/src/s_tir/schedule/primitive/reduction.cc", "tvm::s_tir::R::Mutate_(int)")
+    appliers = ("s_tir.Schedule[rfactor]", "s_tir.dlight.gpu.Reduction", "s_tir.meta_schedule.AddRFactor")
+    assert len({thrown(raised(*place, CHECK), applier) for applier in appliers}) == 1
+    assert len({thrown(raised(*place, CHECK.replace("InternalError", "ValueError")), one) for one in appliers}) == 3

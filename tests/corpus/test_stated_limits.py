@@ -97,9 +97,15 @@ class ConstantInAGroup:
         return a
 
 
+def two_of_one_name() -> tvm.IRModule:
+    """TVMScript would give the second parameter another name."""
+    x, other = (relax.Var("x", relax.TensorType((1,), "float32")) for _ in range(2))
+    return tvm.IRModule({"main": relax.Function([x, other], relax.SeqExpr([], x), R.Tensor((1,), "float32"))})
+
+
 def said_by(*passes: str, module: object) -> str:
     """What the last of the passes raises."""
-    *before, last = (eval(text, {"relax": relax}) for text in passes)
+    *before, last = (eval(text, {"relax": relax, "numpy": numpy}) for text in passes)
     for transform in before:
         module = transform(module)
     with pytest.raises(Exception) as raised:
@@ -114,6 +120,7 @@ def test_the_quotes_are_what_tvm_says() -> None:
     order = ("LegalizeOps", "RemovePurityChecking", "CallTIRRewrite", "LowerRuntimeBuiltin")
     lower = said_by(*(f"relax.transform.{name}()" for name in order), module=Relu)
     constant = said_by(*(f"relax.transform.{name}()" for name in ("LegalizeOps", "FuseTIR")), module=ConstantInAGroup)
+    bound = said_by("relax.transform.BindParams('main', {'x': numpy.ones(1, 'float32')})", module=two_of_one_name())
     library = Path(tvm.__file__).parent / "lib" / "libtvm_compiler.so"
     shapes = re.search(rb"[ -~]*missing known shapes[ -~]*", library.read_bytes())
     assert shapes is not None
@@ -125,6 +132,7 @@ def test_the_quotes_are_what_tvm_says() -> None:
         "lower-runtime-builtin-wants-lower-alloc-tensor-first": lower,
         "legalize-ops-leaves-convolutions-with-other-output-layouts": inspect.getsource(nn),
         "[Relax] FuseTIR takes no functions with tensor constants": constant,
+        "[Relax] BindParams refuses a name that two parameters have": bound,
         "17175-unknown-shape-operand": shapes[0].decode(),
         "[Relax] LegalizeOps leaves the gradient of a pooling with a dilation": inspect.getsource(grad),
     }

@@ -12,6 +12,7 @@ from generators.tvm_api import IRModule
 from oracles.broken import Broken, broken, retyped, types_of
 from oracles.ir.rewrite import Kinds, rewritten
 from oracles.ir.tir_rewrite import stored_kinds
+from tests.oracles.oracle_bench import module_of
 
 
 def relax(*lines: str, result: str = "b", parameters: str = 'x: R.Tensor((2, 2), "float32")') -> IRModule:
@@ -272,6 +273,34 @@ def test_another_type_of_a_binding_is_told_by_its_operator() -> None:
     before, after = relax("b = R.sum(x, axis=[0])"), relax("b = R.sum(x, axis=[0], keepdims=True)")
     assert retyped(types_of(before), types_of(after)) == "another type is given to the result of sum: two ranks"
     assert retyped(types_of(before), types_of(before)) == ""
+
+
+KNOWN_EXTENT = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1,), "float32"), y: R.Tensor(("n",), "float32")):
+        n, m = T.int64(), T.int64()
+        a = R.match_cast(x, R.Tensor((SYMBOL,), "float32"))
+        b = VALUE
+        c = R.full(R.shape([SYMBOL // 2 + 1]), R.const(1, "int64"))
+        return (a, b, c)
+"""
+
+
+@pytest.mark.parametrize(
+    ("symbol", "value", "kind"),
+    [("n", "R.add(y, y)", "a parameter"), ("m", "R.reshape(a, R.shape([m]))", "a match_cast")],
+)
+def test_a_number_for_a_symbol_that_an_argument_keeps_is_told_by_what_defines_it(
+    symbol: str, value: str, kind: str
+) -> None:
+    """TVM's verifier refuses the call, whichever pass has put the number there."""
+    before = tvm.relax.transform.LegalizeOps()(
+        module_of(KNOWN_EXTENT.replace("VALUE", value).replace("SYMBOL", symbol))
+    )
+    after = tvm.relax.transform.CanonicalizeBindings()(before)
+    assert broken(before, after) == Broken(f"a number stands for a dimension of {kind}, which an argument keeps")
 
 
 def test_a_sound_module_is_not_broken() -> None:

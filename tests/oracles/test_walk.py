@@ -9,7 +9,7 @@ import tvm
 
 from generators.case import PassCall
 from generators.passes.phases import HIGH
-from generators.passes.row import Phase
+from generators.passes.row import EVERY_SCOPE, Phase
 from generators.passes.table import PASSES
 from oracles.reference.calling import direct
 from oracles.trace import Position, Raised
@@ -49,7 +49,7 @@ def test_a_pass_leads_to_the_phase_that_its_row_gives_the_first_one_included(giv
     (step,) = walked(start, SAME, HandsOn=row_of("HandsOn", gives=gives))
     assert step.end is not None
     assert step.end.phase == (Phase.LEGAL if gives is None else gives)
-    assert step.end.synchronised == (gives is not None and gives >= Phase.SYNCED)
+    assert step.end.synchronised == (EVERY_SCOPE if gives is not None and gives > Phase.SYNCED else frozenset())
 
 
 def test_what_a_pass_of_the_table_leads_to_is_in_no_place_taken_for_nothing() -> None:
@@ -106,5 +106,5 @@ def test_the_next_pass_gets_what_the_step_before_ended_with() -> None:
 
 
 def test_a_position_says_in_a_line_where_it_is() -> None:
-    start = Position.at(module_of(SCRIPT), Phase.LEGAL, synchronised=True)
+    start = Position.at(module_of(SCRIPT), Phase.LEGAL, synchronised=EVERY_SCOPE)
     assert str(start) == "LEGAL; barriers explicit; functions main"

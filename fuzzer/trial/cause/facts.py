@@ -54,6 +54,8 @@ from oracles.workbench import Workbench
 
 LIMIT_S = 30.0
 """Seconds that looking may take; what is not found by then is unknown."""
+LEFT_ALONE = "changes nothing"
+"""What a pass does wrong that leaves a program as it was, which means something else from there on."""
 _LOOKING = "looking for the cause"
 _VM_CODEGEN = "src/relax/backend/vm/codegen_vm.cc"
 _MEETS_DEFINITIONS = "tirx::VarUseDefAnalyzer::HandleDef"
@@ -260,6 +262,7 @@ class _Look:
             retyped=retyped(taken.types, types_of(after), named),
             retyped_by=LOWERING if named else step.call.name,
             rewrite=change,
+            misdone=LEFT_ALONE if wrong and step.means_anew and not step.changed else "",
             stored=stored_kinds(before),
             operators=operators_in(self.case.module),
             floats=odd_floats(self.case.module),

@@ -14,20 +14,26 @@ from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrinking.official import OFFICIAL, official_entry
 from fuzzer.trial.watch import UNWATCHED, Watch
 from generators.targets import DEFAULT
-from oracles.evidence import AcrossProcesses
+from oracles.evidence import AcrossProcesses, ReferenceTrap
 from oracles.forked import ChildRaised
+
+OF_THREADS = frozenset({"data-race", "divergent-barrier"})
+"""What the reference finds wrong of threads of a GPU together."""
 
 
 def plainer(plan: Plan, repertoire: Repertoire, failure: Failure, start: Candidate, watch: Watch) -> Plan:
     """The plan with the default target where the candidate fails there in the same way, else as it is.
 
-    It stays as it is, too, where an official pipeline of its own target shows the failure and none of the default's
-    does, as of a pass that only GPUs have: that it is official says more than that it is plain.
+    It stays as it is for what threads of a GPU do together: no other target builds that. It stays as it is, too, where
+    an official pipeline of its own target shows the failure and none of the default's does, as of a pass that only GPUs
+    have: that it is official says more than that it is plain.
     """
     there = replace(plan, targets=(DEFAULT,))
     if plan.target == DEFAULT or failure.oracle not in oracle_names(there):
         return plan
     if isinstance(failure.evidence, AcrossProcesses):  # It is judged by processes that are started for one plan.
+        return plan
+    if isinstance(failure.evidence, ReferenceTrap) and failure.evidence.kind in OF_THREADS:
         return plan
     if not _shows(there, repertoire, failure, start, watch):
         return plan

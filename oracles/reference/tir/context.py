@@ -20,14 +20,15 @@ class Context:
     """The rest of a module.
 
     kernels: device functions that a PrimFunc may launch, by symbol. functions: PrimFuncs that it may call, by the names
-    of their GlobalVars. synchronised: the module is past ThreadSync, so that accesses which no barrier orders may race;
-    memory of a scope for which a function has barriers is checked for races in any case. record: receives the calls,
-    which may be repeated later; None records none. carrying: uninitialised elements may be copied; see `poison.py`.
+    of their GlobalVars. synchronised: the scopes of memory (`EVERY_SCOPE`) for which the module is past ThreadSync, so
+    that accesses which no barrier orders may race; memory of a scope for which a function has barriers is checked for
+    races in any case. record: receives the calls, which may be repeated later; None records none. carrying:
+    uninitialised elements may be copied; see `poison.py`.
     widened: floats of 16 bits are float64 in arguments and while computing; see `widened.py`.
     """
 
     kernels: Mapping[str, PrimFunc] = field(default_factory=dict)
-    synchronised: bool = False
+    synchronised: frozenset[str] = frozenset()
     functions: Mapping[str, PrimFunc] = field(default_factory=dict)
     record: list[RecordedCall] | None = None
     carrying: bool = False

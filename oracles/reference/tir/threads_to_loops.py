@@ -19,11 +19,11 @@ SIDE_BY_SIDE = 1 << 22
 """Blocks run at the same time while their memory and that of their threads has no more elements than this."""
 
 
-def without_threads(function: Function, synchronised: bool = False) -> Function:
+def without_threads(function: Function, synchronised: frozenset[str] = frozenset()) -> Function:
     """The same function in loops. Raises Unsupported.
 
-    synchronised: barriers are explicit, and accesses that they do not order may race. That holds in any case for memory
-    of a scope for which the function has barriers.
+    synchronised: the scopes of memory in which barriers are explicit, so that accesses that they do not order may race.
+    That holds in any case for memory of a scope for which the function has barriers.
     """
     if not has_threads(function):
         return function
@@ -33,7 +33,7 @@ def without_threads(function: Function, synchronised: bool = False) -> Function:
     explicit = {part.scope for part in parts(function.body) if isinstance(part, Sync)}
     written = kernel.dependence.summary(body).written - memory.local
     scopes = {home.slot: home.scope for home, _, _ in memory.homes.values()}
-    watched = {slot for slot in written if synchronised or scopes.get(slot) in explicit}
+    watched = {slot for slot in written if scopes.get(slot, "global") in synchronised | explicit}
     return replace(
         function,
         body=body,

@@ -134,6 +134,7 @@ def test_passes_that_have_ended_are_not_running() -> None:
         ("17340-kill-after-last-use-in-dataflow", "KillAfterLastUse: an effect where none may be: the end of a life"),
         ("bf16-compute-legalize-let", "tirx.BF16ComputeLegalize: fails in the constructor of a binding in TIR"),
         ("schedule-input-changed", "s_tir.Schedule: changes the module that it is given"),
+        ("thread-sync-asks-the-innermost-thread-alone", "s_tir.ThreadSync[shared]: data-race: changes nothing"),
     ],
 )
 def test_a_stored_case_has_the_cause_that_the_issue_tells(case: str, cause: str, tmp_path: Path) -> None:

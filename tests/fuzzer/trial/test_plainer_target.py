@@ -20,9 +20,9 @@ from tests.patience import HANGS_S
 CASE = "rewrite-cuda-graph-local-function"
 
 
-def target_after(tmp_path: Path, culprit: str | None = None) -> str:
-    """The target that a case of the corpus for CUDA is reduced on, which fails on any: a signal in the culprit."""
-    stored = read_case(CORPUS / CASE)
+def target_after(tmp_path: Path, culprit: str | None = None, case: str = CASE) -> str:
+    """The target that a case of the corpus for CUDA is reduced on. CASE fails on any: a signal in the culprit."""
+    stored = read_case(CORPUS / case)
     plan = Plan(0, scratch=str(tmp_path), deadline_s=HANGS_S, targets=("cuda",))
     failure = Failure(
         0, stored.oracle, stored.symptom, stored.message, "", stored.culprit, "B", evidence=stored.evidence
@@ -50,3 +50,8 @@ def test_an_official_call_that_only_its_own_target_has_is_kept(
 
 def test_what_does_not_show_on_the_default_target_stays(tmp_path: Path) -> None:
     assert target_after(tmp_path, "LegalizeOps") == "cuda"
+
+
+def test_a_race_of_threads_stays_on_the_target_that_has_threads(tmp_path: Path) -> None:
+    """The reference sees it for any target, and no script can show it there: LLVM builds no threads."""
+    assert target_after(tmp_path, case="thread-sync-asks-the-innermost-thread-alone") == "cuda"

@@ -10,6 +10,7 @@ import tvm
 from tvm import tirx
 
 from generators.case import EntryCall
+from generators.passes.row import EVERY_SCOPE
 from generators.passes.table import PIPELINES, TIR_PIPELINE, default_call
 from generators.source import SeededSource
 from generators.tir.relax_caller import draw_prim_program
@@ -64,8 +65,8 @@ def exchanged(module: Any, other: Any, *names: str) -> Any:
 
 def run_of(module: Any) -> RecordedRun:
     """A run of main."""
-    recorded = RecordedRun(module, direct, False)
-    outcome = Numbers(module, CALLS).judge_run(interpreted(module, False, recorded))
+    recorded = RecordedRun(module, direct, frozenset())
+    outcome = Numbers(module, CALLS).judge_run(interpreted(module, frozenset(), recorded))
     assert outcome is None
     assert len(recorded.record) == 2
     return recorded
@@ -81,7 +82,7 @@ def run_of(module: Any) -> RecordedRun:
 )
 def test_a_rewritten_function_that_gives_the_same_bits_settles_it(other: Any) -> None:
     module = program()
-    assert run_of(module).speaks_for(exchanged(module, other, "called"), direct, False)
+    assert run_of(module).speaks_for(exchanged(module, other, "called"), direct, frozenset())
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_a_function_that_gives_something_else_does_not(wrong: Any) -> None:
     module = program()
     changed = exchanged(module, wrong, "called")
     recorded = run_of(module)
-    assert not recorded.speaks_for(changed, direct, False)
+    assert not recorded.speaks_for(changed, direct, frozenset())
     numbers = Numbers(module, CALLS)
     assert numbers.judge_module(exchanged(module, program("b[i] = a[i] + a[i]"), "called")) is None
     assert isinstance(numbers.judge_module(changed), Wrong)
@@ -106,30 +107,30 @@ def test_a_function_that_gives_something_else_does_not(wrong: Any) -> None:
 def test_what_the_run_did_not_look_at_may_change() -> None:
     module = program()
     recorded = run_of(module)
-    assert recorded.speaks_for(exchanged(module, program(unused="b[i] = 1"), "unused"), direct, False)
+    assert recorded.speaks_for(exchanged(module, program(unused="b[i] = 1"), "unused"), direct, frozenset())
     assert recorded.asked == {"main", "called"}
 
 
 def test_a_changed_relax_function_or_calling_convention_needs_a_run() -> None:
     module = program()
-    assert not run_of(module).speaks_for(exchanged(module, program(last="x"), "main"), direct, False)
-    assert not run_of(module).speaks_for(module, lambda *call: direct(*call), False)
+    assert not run_of(module).speaks_for(exchanged(module, program(last="x"), "main"), direct, frozenset())
+    assert not run_of(module).speaks_for(module, lambda *call: direct(*call), frozenset())
 
 
 def test_it_stands_for_the_module_that_it_spoke_for() -> None:
     module, sums = program(), program("b[i] = a[i] + a[i]")
     recorded = run_of(module)
     changed = exchanged(module, sums, "called")
-    assert recorded.speaks_for(changed, direct, False)
+    assert recorded.speaks_for(changed, direct, frozenset())
     assert recorded.functions["called"].same_as(changed["called"])
-    assert recorded.speaks_for(changed, direct, True)  # past ThreadSync, looked at anew: it has no threads
-    assert not recorded.speaks_for(exchanged(changed, program("b[i] = 0"), "called"), direct, True)
+    assert recorded.speaks_for(changed, direct, EVERY_SCOPE)  # past ThreadSync, looked at anew: it has no threads
+    assert not recorded.speaks_for(exchanged(changed, program("b[i] = 0"), "called"), direct, EVERY_SCOPE)
 
 
 def test_a_function_that_writes_to_its_argument_does_not_settle_it() -> None:
     module = program()
     writes = program("a[i] = 0", before="for j in range(4): b[j] = a[j] * 2")
-    assert not run_of(module).speaks_for(exchanged(module, writes, "called"), direct, False)
+    assert not run_of(module).speaks_for(exchanged(module, writes, "called"), direct, frozenset())
 
 
 def test_a_call_whose_arguments_share_memory_is_not_made_again() -> None:
@@ -197,9 +198,9 @@ def test_a_scalar_that_a_prim_func_computes_is_looked_at() -> None:
     assert isinstance(module["plus"].body, tirx.Return)
     calls = [EntryCall("main", (X, 3))]
     numbers = Numbers(module, calls)
-    recorded = RecordedRun(module, direct, False)
-    assert numbers.judge_run(interpreted(module, False, recorded)) is None
-    assert not recorded.speaks_for(exchanged(module, wrong, "plus"), direct, False)
+    recorded = RecordedRun(module, direct, frozenset())
+    assert numbers.judge_run(interpreted(module, frozenset(), recorded)) is None
+    assert not recorded.speaks_for(exchanged(module, wrong, "plus"), direct, frozenset())
 
 
 def through_the_pipeline(seed: int) -> list[bool]:
@@ -214,10 +215,10 @@ def through_the_pipeline(seed: int) -> list[bool]:
         if isinstance(after, Raised):
             break
         module = after
-        said = recorded is not None and recorded.speaks_for(module, direct, False)
-        whole = RecordedRun(module, direct, False)
+        said = recorded is not None and recorded.speaks_for(module, direct, frozenset())
+        whole = RecordedRun(module, direct, frozenset())
         results: Results = {}
-        outcome = numbers.judge_run(interpreted(module, False, whole), results=results)
+        outcome = numbers.judge_run(interpreted(module, frozenset(), whole), results=results)
         assert not said or not isinstance(outcome, Wrong), (name, outcome)
         if isinstance(outcome, Wrong):
             break  # TVM's fault

@@ -14,6 +14,7 @@ import tvm
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
+from generators.passes.row import EVERY_SCOPE
 from oracles.reference.tir import Context, Trap, Unsupported, kernels_of, run_prim_func, run_tracked
 
 Array = np.ndarray[Any, Any]
@@ -320,7 +321,7 @@ def together(A: T.Buffer((4, 64), "float32"), B: T.Buffer((4, 64), "float32")):
 
 def test_threads_go_round_together() -> None:
     out = np.zeros_like(A)
-    run_tracked(together, [A.copy(), out], [None, None], context=Context(synchronised=True))
+    run_tracked(together, [A.copy(), out], [None, None], context=Context(synchronised=EVERY_SCOPE))
     assert np.array_equal(out, [np.roll(row, -1 - block) for block, row in enumerate(A)])
 
 

@@ -16,7 +16,7 @@ from tvm import relax
 
 from generators import tvm_api
 from generators.case import EntryCall
-from generators.passes.row import Phase
+from generators.passes.row import EVERY_SCOPE, Phase
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call
 from generators.targets import TARGETS
 from oracles.reference.engine import Interpreter
@@ -41,13 +41,13 @@ def module_of(build: Any, *arguments: Array) -> Any:
     return builder.get()
 
 
-def on_the_way(module: Any) -> Iterator[tuple[str, Any, bool]]:
-    """Every step's name and module, and whether barriers are explicit."""
-    synchronised = False
+def on_the_way(module: Any) -> Iterator[tuple[str, Any, frozenset[str]]]:
+    """Every step's name and module, and the scopes in which barriers are explicit."""
+    synchronised = frozenset[str]()
     with eval(TARGETS["cuda"].source, dict(tvm_api.PASS_NAMES)), tvm.transform.PassContext(opt_level=3):
         for name in (*PIPELINES["cuda"], *TIR_PIPELINE):
             module = eval(default_call(name).source, dict(tvm_api.PASS_NAMES))(module)
-            synchronised |= PASSES[name].place.gives is Phase.SYNCED
+            synchronised |= PASSES[name].place.synchronises
             yield name, module, synchronised
 
 
@@ -94,7 +94,7 @@ def test_every_barrier_of_thread_sync_is_needed(name: str) -> None:
     assert total == 2
     for number in range(total):
         with pytest.raises(Trap) as caught:
-            Interpreter(without_barrier(synced, number), synchronised=True).run(EntryCall("main", arguments))
+            Interpreter(without_barrier(synced, number), synchronised=EVERY_SCOPE).run(EntryCall("main", arguments))
         assert caught.value.kind == "data-race"
         assert "_shared" in caught.value.detail
 

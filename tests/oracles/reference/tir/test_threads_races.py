@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from tvm.script import tirx as T
 
+from generators.passes.row import EVERY_SCOPE
 from oracles.reference.tir import Context, Trap, run_tracked
 
 A = np.arange(4 * 64, dtype=np.float32).reshape(4, 64) % 23 - 11
-AFTER_THREAD_SYNC = Context(synchronised=True)
+AFTER_THREAD_SYNC = Context(synchronised=EVERY_SCOPE)
 
 
 def kernel_with(before_loop: bool, before_store: bool, warps_only: bool = False) -> Any:

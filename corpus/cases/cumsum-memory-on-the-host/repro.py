@@ -1,0 +1,73 @@
+"""[TIRx] SplitHostDevice gives wrong numbers: cumsum: a kernel is given memory, which is on the host's stack
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import mmap, os, signal, sys
+sys.excepthook = hook = lambda *why: (
+    sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(1 if why[0] is AssertionError else 2))
+import shutil
+import numpy as np
+import tvm
+from tvm import relax
+from tvm import s_tir
+from tvm import tirx
+from tvm.script import ir as I, relax as R
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+TARGET = tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host="llvm")
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 1), dtype="int32")) -> R.Tensor((2, 1), dtype="int32"):
+        a: R.Tensor((2, 1), dtype="int32") = R.cumsum(x, axis=0, dtype=None, exclusive=False)
+        return a
+
+def show():
+    os.environ.update(TVM_CUDA_COMPILE_MODE="nvcc", TVM_CUDA_NVCC_NO_FAST_MATH="1")
+    device = tvm.cuda()
+    if not device.exist or shutil.which("nvcc") is None:
+        print("this needs a CUDA device and nvcc", flush=True)
+        leave(2)
+    HERE = tvm.target.Target({"kind": "cuda", "arch": f"sm_{device.compute_version.replace('.', '')}"}, host="llvm")
+
+    def on_device(array):
+        return tvm.runtime.tensor(array, device)
+
+    with TARGET:
+        mod = relax.backend.DispatchSortScan()(Module)
+    mod = relax.transform.LegalizeOps()(mod)
+    mod = relax.transform.RemovePurityChecking()(mod)
+    mod = relax.transform.CallTIRRewrite()(mod)
+    mod = relax.transform.LowerAllocTensor()(mod)
+    mod = relax.transform.KillAfterLastUse()(mod)
+    mod = relax.transform.LowerRuntimeBuiltin()(mod)
+    mod = relax.transform.VMShapeLower()(mod)
+    mod = relax.transform.AttachGlobalSymbol()(mod)
+    with TARGET:
+        mod = tirx.transform.BindTarget(tvm.target.Target.current().with_host(tvm.target.Target.current().host or tvm.target.Target.current()))(mod)
+    mod = s_tir.transform.LowerInitBlock()(mod)
+    mod = s_tir.transform.PlanAndUpdateBufferAllocationLocation()(mod)
+    mod = s_tir.transform.ConvertBlocksToOpaque()(mod)
+    mod = s_tir.transform.LiftThreadBinding()(mod)
+    mod = s_tir.transform.CompactBufferAllocation()(mod)
+    mod = s_tir.transform.LowerOpaqueBlock()(mod)
+    mod = tirx.transform.FlattenBuffer()(mod)
+    mod = tirx.transform.SplitHostDevice()(mod)
+    vm = relax.VirtualMachine(tvm.compile(mod, HERE), device)
+    got = vm["main"](on_device(np.full((2, 1), 3, "int32"))).numpy()
+    want = np.array([[3], [6]], "int32")
+    kinds = [f"{a.dtype}{a.shape}" for a in (got, want)]
+    assert kinds[0] == kinds[1], f"the output is {kinds[0]} instead of {kinds[1]}"
+    wrong = got != want
+    assert not wrong.any(), f"the output is {got[wrong][0]} instead of {want[wrong][0]}"
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
+sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
+leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
+signal.alarm(120)
+show()
+leave(print("the bug is gone", flush=True) or 0)

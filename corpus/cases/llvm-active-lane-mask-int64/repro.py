@@ -1,0 +1,37 @@
+"""[LLVM] tvm.compile raises InternalError: LLVM module verification failed with the following errors: Call parameter...
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import mmap, os, signal, sys
+status = [2]
+sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+import tvm
+from tvm.script import ir as I, relax as R, tirx as T
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def mask(A: T.Buffer((1,), "int64"), B: T.Buffer((4,), "bool")):
+        B[0:4] = T.get_active_lane_mask("boolx4", A[0], T.int64(3))
+
+    @R.function
+    def main(x: R.Tensor((1,), dtype="int64")) -> R.Tensor((4,), dtype="bool"):
+        cls = Module
+        a = R.call_tir(cls.mask, (x,), out_ty=R.Tensor((4,), dtype="bool"))
+        return a
+
+def show():
+    mod = Module
+    status[0] = 1  # From here on, an exception is the bug.
+    tvm.compile(mod, tvm.target.Target("llvm"))
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
+sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
+leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
+signal.alarm(120)
+show()
+leave(print("the bug is gone", flush=True) or 0)

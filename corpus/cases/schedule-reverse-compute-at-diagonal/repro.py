@@ -1,0 +1,96 @@
+"""[S-TIR] Schedule[reverse_compute_at] gives a module that reads uninitialized memory
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import mmap, os, signal, sys
+
+if os.environ.get("MALLOC_PERTURB_") != "177":  # Unwritten memory holds 0x4e, a large number as a float.
+    os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "MALLOC_PERTURB_": "177"})
+sys.excepthook = hook = lambda *why: (
+    sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(1 if why[0] is AssertionError else 2))
+import numpy as np
+import tvm
+from tvm import relax
+from tvm import s_tir
+from tvm import tirx
+import tvm_ffi
+from tvm.runtime import tensor
+from tvm.script import ir as I, relax as R, tirx as T
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def trace(A: T.Buffer((2, 2), "int32"), D: T.Buffer((1,), "int32")):
+        # with T.sblock("root"):
+        B = T.sblock_alloc_buffer((2, 2), "int32")
+        for i, j in T.grid(2, 2):
+            with T.sblock("double"):
+                v, w = T.axis.remap("SS", [i, j])
+                T.reads(A[v, w])
+                T.writes(B[v, w])
+                B[v, w] = A[v, w] * 2
+        for i in range(2):
+            with T.sblock("sum"):
+                v = T.axis.spatial(1, 0)
+                k = T.axis.reduce(2, i)
+                T.reads(B[k, k])
+                T.writes(D[v])
+                with T.init():
+                    D[v] = 0
+                D[v] = D[v] + B[k, k]
+
+    @R.function
+    def main(x: R.Tensor((2, 2), dtype="int32")) -> R.Tensor((1,), dtype="int32"):
+        cls = Module
+        a = R.call_tir(cls.trace, (x,), out_ty=R.Tensor((1,), dtype="int32"))
+        return a
+
+def show():
+    mod = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on("trace"),
+        sch.reverse_compute_at(sch.get_sblock("sum"), sch.get_loops(sch.get_sblock("double"))[1]), sch.mod)[-1],
+        opt_level=0)(Module)
+    import math
+
+    def filled(mod):  # What PrimFuncs allocate holds 0x4e as well; it may hold anything.
+        def write(buffer):
+            dtype = tvm.DataType(buffer.dtype)
+            size = math.prod(buffer.shape, start=tirx.const(dtype.bits * dtype.lanes, "int64")) // 8
+            return tirx.Evaluate(tirx.call_extern("int32", "memset", buffer.data, 0x4e, size))
+
+        def in_block(block):
+            if not len(block.alloc_buffers):
+                return block
+            body = tirx.SeqStmt([*map(write, block.alloc_buffers), block.body])
+            before = (block.iter_vars, block.reads, block.writes, block.name_hint)
+            return s_tir.SBlock(*before, body, block.init, block.alloc_buffers, block.match_buffers, block.annotations)
+
+        def in_sequence(sequence):
+            pairs = [[one, write(one.buffer)] if isinstance(one, tirx.AllocBuffer) else [one] for one in sequence.seq]
+            return tirx.SeqStmt([one for pair in pairs for one in pair])
+
+        result = mod.clone()
+        for name, function in mod.functions.items():
+            if isinstance(function, tirx.PrimFunc):
+                changes = [(s_tir.SBlock, in_block), (tirx.SeqStmt, in_sequence)]
+                result[name] = function.with_body(tvm_ffi.structural_map(function.body, changes))
+        return result
+
+    mod = filled(mod)
+    vm = relax.VirtualMachine(tvm.compile(mod, tvm.target.Target("llvm")), tvm.cpu())
+    got = vm["main"](tensor(np.full((2, 2), 1, "int32"))).numpy()
+    want = np.array([4], "int32")
+    kinds = [f"{a.dtype}{a.shape}" for a in (got, want)]
+    assert kinds[0] == kinds[1], f"the output is {kinds[0]} instead of {kinds[1]}"
+    wrong = got != want
+    assert not wrong.any(), f"the output is {got[wrong][0]} instead of {want[wrong][0]}"
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
+sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
+leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
+signal.alarm(120)
+show()
+leave(print("the bug is gone", flush=True) or 0)
