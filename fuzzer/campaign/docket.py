@@ -72,7 +72,7 @@ class Docket:
         self._looks_known = looks_known
         self.places: dict[FailureKey, AlikeFailures] = {}
         self.given_up: list[Open] = []
-        self._waiting: list[tuple[bool, int, int, FailureKey]] = []
+        self._waiting: list[tuple[bool, int, bool, int, FailureKey]] = []
         self._arrived = 0
         self.changes = 0
 
@@ -132,7 +132,8 @@ class Docket:
         self.changes += 1
         self._arrived += 1
         turn = 0 if work.finding is not None else work.number
-        heapq.heappush(self._waiting, (work.looks_known, turn, self._arrived, key))
+        loud = work.failure.symptom != WRONG_RESULT
+        heapq.heappush(self._waiting, (work.looks_known, turn, loud, self._arrived, key))
 
     @property
     def waits(self) -> bool:
@@ -145,7 +146,8 @@ class Docket:
         return bool(self._waiting) and not self._waiting[0][0]
 
     def take(self) -> tuple[FailureKey, Open]:
-        """The next: what looks new before what looks known; to be confirmed before to be reduced; new places first."""
+        """The next: what looks new before what looks known; to be confirmed before to be reduced; new places first; of
+        these silent wrong results first, which nobody sees without us."""
         key = heapq.heappop(self._waiting)[-1]
         work = self.work_at(key)
         self.changes += 1

@@ -186,3 +186,11 @@ def test_what_our_code_has_raised_stays_with_what_was_given_up() -> None:
         docket.ended_early(key, "ended by an exception", "Traceback: KeyError")
     (left,) = docket.unsettled
     assert (left.why, left.said) == ("ended by an exception", "Traceback: KeyError")
+
+
+def test_silent_wrong_results_have_their_turn_before_what_anybody_sees() -> None:
+    docket = Docket()
+    others = [replace(CRASH, message=f"Check failed: {letter}") for letter in "xy"]
+    for failure in (*others, WRONG):
+        docket.sighted(failure, 0.0)
+    assert [taken(docket)[1].failure for _ in range(3)] == [WRONG, *others]
