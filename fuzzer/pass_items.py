@@ -136,11 +136,11 @@ def call_of(item: str, trust: bool) -> PassCall:
 
 
 def _row_called(head: str) -> str:
-    """The row of a pass by its name, or by the function that makes it (`relax.transform.FuseOps`)."""
+    """The row of a pass by its name, or by the function that makes it (`relax.transform.FuseOps`) and no other pass."""
     if head not in PASSES:
         plain = head.removeprefix("tvm.")
         found = [name for name, row in PASSES.items() if row.sources and _callee(name) == plain]
-        if found:
+        if len({name.partition("[")[0] for name in found}) == 1:
             return found[0]
     check_pass_names((head,), loaded=False)
     return head

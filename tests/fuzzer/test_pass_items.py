@@ -46,6 +46,14 @@ def test_a_call_is_that_of_its_row() -> None:
     assert not is_call("tirx.StmtSimplify[again]")
 
 
+@pytest.mark.parametrize(
+    "text", ["tvm.transform.module_pass(lambda mod, ctx: mod)", "tirx.transform.prim_func_pass(f)"]
+)
+def test_what_makes_the_passes_of_several_rows_names_none_of_them(text: str) -> None:
+    with pytest.raises(UsageError, match="unknown pass"):
+        call_of(text, trust=True)
+
+
 def test_options_go_to_every_pass_and_stay_with_it() -> None:
     asked = read_passes(f"FuseOps,{LAYOUTS}", None, ("tirx.disable_assert=True", "testing.text=plain (text)"))
     options = "{'tirx.disable_assert': True, 'testing.text': 'plain (text)'}"
