@@ -167,6 +167,7 @@ def test_a_message_picks_the_failure(passfuzz: Any, module: Path, tmp_path: Path
     assert said["finished"]
 
 
+@pytest.mark.deep
 def test_a_rejection_is_named_and_kept_where_it_is_asked_for(passfuzz: Any, module: Path, tmp_path: Path) -> None:
     load = tmp_path / "mine.py"
     load.write_text(REFUSES, encoding="utf-8")

@@ -24,8 +24,8 @@ from generators.recipes.table import RECIPES, patterns_for
 from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
 
-SEEDS = 20
-MOST = 15
+SEEDS = 12
+MOST = 9
 
 
 def draw(recipe: Recipe, index: int) -> Program:

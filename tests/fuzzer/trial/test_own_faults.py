@@ -37,7 +37,7 @@ def found(slug: str, folder: Path) -> Finding | None:
     ("slug", "raises", "told"),
     [
         (BUILT_CODE_ENDS, "_first_wrong", shrink.LOWERING_TO_BLAME),
-        (WRONG_NUMBERS, "expectations_of", shrink.EXPECTED),
+        pytest.param(WRONG_NUMBERS, "expectations_of", shrink.EXPECTED, marks=pytest.mark.deep),
         pytest.param(WRONG_NUMBERS, "whose_fault", shrink.WHOSE, marks=pytest.mark.deep),
         pytest.param(WRONG_NUMBERS, "aftermath_of", shrink.AFTER, marks=pytest.mark.deep),
     ],
