@@ -60,8 +60,8 @@ class LiveDisplay:
         self._shown_at = 0.0
         self._now: float | None = None
         """Seconds of the campaign; None before anything was judged, when what comes is what a resumed run had found."""
-        self._judged_s = 0.0
-        """When the last case was counted."""
+        self._generated, self._judged_s = 0, 0.0
+        """How many cases had been counted, and when the last one was. (A campaign gives the same tally each time.)"""
 
     def on_start(self, settings: LiveSettings) -> None:
         self._limits = settings
@@ -70,8 +70,8 @@ class LiveDisplay:
             self._live.start()
 
     def on_tally(self, tally: Tally, now: float) -> None:
-        if tally.generated != self._tally.generated:
-            self._judged_s = now
+        if tally.generated != self._generated:
+            self._generated, self._judged_s = tally.generated, now
         self._tally, self._now = tally, now
         if now - self._shown_at < (LINE_S if self._live is None else REDRAW_S):
             return

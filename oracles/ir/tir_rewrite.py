@@ -16,8 +16,8 @@ from tvm import s_tir, tirx
 
 from generators import tvm_api as T
 from generators.dtypes import is_float
-from generators.tvm_api import Expr, IRModule, Node, PrimFunc, Stmt
-from oracles.ir.walk import CALL, VAR, prim_funcs
+from generators.tvm_api import Call, Expr, IRModule, Node, PrimFunc, Stmt
+from oracles.ir.walk import CALL, GLOBAL_VAR, VAR, prim_funcs
 
 _INNER = (tirx.For, tirx.SeqStmt, tirx.IfThenElse, tirx.While, tirx.AttrStmt, s_tir.SBlock, s_tir.SBlockRealize)
 """Statements that hold others."""
@@ -30,6 +30,7 @@ _COMMON = frozenset(
 """Kinds of nodes that nearly every PrimFunc holds, and nearly every pass over PrimFuncs moves."""
 _BINARY = (tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Mod, tirx.Min, tirx.Max)
 _COMPARE = (tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE)
+_ADDRESS_OF = "tirx.address_of"
 _BY_CONSTANT = (tirx.FloorDiv, tirx.FloorMod, tirx.Div, tirx.Mod, tirx.Mul)
 
 
@@ -213,6 +214,8 @@ def _node_kinds(node: Node) -> list[str]:
         return _loop_kinds(node)
     if isinstance(node, tirx.AttrStmt):
         return [f"{_MARK} {node.attr_key}"]
+    if isinstance(node, tirx.Evaluate) and isinstance(node.value, CALL) and isinstance(node.value.op, GLOBAL_VAR):
+        return [_call_of_function(node.value)]
     if isinstance(node, s_tir.SBlockRealize):
         return [name if _is_true(node.predicate) else f"{name} with a predicate"]
     if isinstance(node, CALL):
@@ -226,6 +229,21 @@ def _node_kinds(node: Node) -> list[str]:
     if isinstance(node, _BINARY) and _class(node) == "float":
         return [f"{name} on float"]
     return [name]
+
+
+def _call_of_function(call: Call) -> str:
+    """A call of another PrimFunc, by what is special of its arguments: that is all of it that a pass which puts the
+    called function in its place can get wrong."""
+    numbers = [argument for argument in call.args if T.op_name(argument) != _ADDRESS_OF]
+    addressed = [argument.args[0] for argument in call.args if T.op_name(argument) == _ADDRESS_OF]
+    with_ = ["a loaded number"] if any(_found(number, T.TensorLoad) for number in numbers) else []
+    if any(not _is_zero(load.indices[-1]) for load in addressed):
+        with_.append("the address of a later element")
+    return " with ".join(("a call of a function", " and ".join(with_))) if with_ else "a call of a function"
+
+
+def _is_zero(index: Expr) -> bool:
+    return isinstance(index, tirx.IntImm) and int(index.value) == 0
 
 
 def _class(expr: Expr) -> str:

@@ -110,9 +110,11 @@ def test_after_its_cases_a_run_says_what_it_still_does_and_its_rate_stays() -> N
     stream = io.StringIO()
     display = LiveDisplay(Terminal(file=stream))
     display.on_start(Settings(seed=1, time_s=None, cases=40, jobs=1))
-    display.on_tally(Tally(generated=2, cases=1, invalid=1), LINE_S)
+    counted = Tally(generated=2, cases=1, invalid=1)
+    display.on_tally(counted, LINE_S)
+    counted.add(Tally(generated=38, cases=37, invalid=1))
     for now in (2.0, 3.0, 9.0):
-        display.on_tally(Tally(generated=40, cases=38, invalid=2), now * LINE_S)
+        display.on_tally(counted, now * LINE_S)
     _, first, *rest = stream.getvalue().splitlines()
     assert first.startswith("[10 s] 1 case, 0.1/s,") and "38 cases left" in first
     assert [line.split(",")[1] for line in rest] == [" 1.9/s"] * 3
