@@ -52,7 +52,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from corpus.cause_message import message_of, of_any_operator, without_names, without_types
-from corpus.schedule import without_primitives
+from corpus.culprit import culprit_from
 from corpus.signature import normalise
 from corpus.throw_site import (
     ThrowSite,
@@ -177,10 +177,10 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: FailureFacts | No
     process that crashed printed. culprit: the pass that is blamed. facts: what else is known of the failure.
     """
     known = facts or FailureFacts()
-    blamed = known.rule or _last_primitive(culprit)
+    blamed = known.rule or str(culprit_from(culprit).last)
     if known.earlier is not None:
         return cause_of(oracle, known.earlier, known.running, replace(known, earlier=None, running=""))
-    running = _last_primitive(known.running) or blamed
+    running = known.running or blamed
     match failed.evidence:
         case Hung():
             return Cause(running, f"does not end{_on(known.holds)}")
@@ -203,11 +203,6 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: FailureFacts | No
 def _on(kinds: tuple[str, ...]) -> str:
     """What is added to a cause that would be a pass alone without it."""
     return f" on {', '.join(kinds)}" if kinds else ""
-
-
-def _last_primitive(culprit: str) -> str:
-    """`s_tir.Schedule[annotate+blockize]` without what comes before the last primitive."""
-    return re.sub(r"\[.*\+", "[", culprit)
 
 
 # --- crashes --------------------------------------------------------------------------------------------
@@ -235,7 +230,7 @@ def _thrown(failed: Failed, running: str, known: FailureFacts) -> Cause:
     if is_telling(site) or is_own(site, running):
         return Cause(str(site), _of_any_intrinsic(site, said, known))
     caller = next((one for one in reversed(passed) if is_telling(one)), None)
-    if site.file == _PRIMITIVES and _REFUSAL.search(failed.detail) and not running.endswith("]"):
+    if site.file == _PRIMITIVES and _REFUSAL.search(failed.detail) and culprit_from(running).primitives is None:
         return Cause(running if caller is None else caller.file, _REFUSED)
     if is_shared(site) and caller is None:
         return Cause(f"{site} in {running}", said)
@@ -304,7 +299,7 @@ def _wrong(failed: Failed, blamed: str, known: FailureFacts) -> Cause:
         case InKernel(kind=kind):
             return Cause(blamed, f"{kind}: {known.rewrite}", certain=known.rewrite is not None)
     if failed.symptom == INPUT_CHANGED:
-        return Cause(without_primitives(blamed), "changes the module that it is given")
+        return Cause(culprit_from(blamed).name, "changes the module that it is given")
     if known.broken:
         return Cause(known.broken_by or blamed, known.broken)
     match failed.evidence:

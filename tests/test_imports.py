@@ -74,7 +74,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
             "poison_fill",
         ),
         ("loaded_file", "portable", "repro_imports", "rewrites", "schedule", "script_losses", "script_modules"),
-        ("signature", "throw_site", "tracebacks"),
+        ("culprit", "signature", "throw_site", "tracebacks"),
         ("cause_message",),
         ("cause", "severity"),
         ("case_record", "finding", "module_text"),
