@@ -60,7 +60,8 @@ class StoredCase:
     unoptimised: its script builds without LLVM's optimisation, which hides the bug.
     evidence: what kind of wrong it is. cause: as `str(corpus.cause.Cause)`, None where it is not known.
     rate: how many runs of its script show it; None where each one does. by_reference: TVM does not build or run what
-    the passes give, so that the reference alone shows it.
+    the passes give, so that the reference alone shows it. difference: what the culprit did to the functions, as a
+    unified diff; fault: lines on whose fault it is; None where an older passfuzz has written them into reports alone.
     """
 
     case: Case
@@ -79,6 +80,8 @@ class StoredCase:
     unoptimised: bool = False
     rate: ReproRate | None = None
     by_reference: bool = False
+    difference: str | None = None
+    fault: tuple[str, ...] | None = None
 
     def outcome_on(self, version: str) -> ScriptOutcome | None:
         """What is expected on a TVM version, None when nothing is known of it."""
@@ -184,6 +187,8 @@ def to_json(stored: StoredCase, arrays: dict[str, Array]) -> JsonObject:
         **({"unoptimised": True} if stored.unoptimised else {}),
         **({"rate": msgspec.structs.asdict(stored.rate)} if stored.rate else {}),
         **({"by_reference": True} if stored.by_reference else {}),
+        **({} if stored.difference is None else {"difference": stored.difference}),
+        **({} if stored.fault is None else {"fault": list(stored.fault)}),
     }
 
 
@@ -275,6 +280,8 @@ def _stored(folder: Path, file: CaseRecord) -> StoredCase:
         cause=file.cause,
         rate=file.rate,
         by_reference=file.by_reference,
+        difference=file.difference,
+        fault=file.fault,
     )
 
 

@@ -77,7 +77,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("culprit", "signature", "throw_site", "tracebacks"),
         ("cause_message",),
         ("cause", "severity"),
-        ("case_record", "finding", "module_text"),
+        ("case_record", "case_texts", "finding", "module_text"),
         ("finding_bytes", "repro_passes", "store"),
         ("registry", "replayable", "repro_calls", "signature_baseline"),
         ("repro_body",),
