@@ -76,6 +76,7 @@ class CaseRecord(msgspec.Struct):
     issue: str | None = None
     signature: str | None = None
     cause: str | None = None
+    blames: str | None = None
     load: str | None = None
     origin: OriginRecord | None = None
     expectations: list[ExpectationRecord] = []

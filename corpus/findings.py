@@ -38,6 +38,7 @@ def stored_from(finding: Finding) -> StoredCase:
         unoptimised=finding.unoptimised,
         evidence=finding.verdict.evidence,
         cause=finding.cause or None,
+        blames=finding.blames if finding.cause else None,
         rate=finding.rate,
         by_reference=finding.by_reference,
         fault=finding.fault,

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from corpus.blamed import blamed_by_text
+from corpus.cause import UNCERTAIN, Cause, cause_of
 from corpus.culprit import Blamed, culprit_from, culprit_in, schedule_of
 from generators.case import PassCall
 from generators.passes.row import Role
 from generators.passes.table import PASSES, the
-from tests.corpus.test_cause import raised, thrown
+from oracles.evidence import Died
+from oracles.verdict import CRASH, Failed
+from tests.corpus.test_cause import CHECK, FUSE_TIR, raised, thrown
 
 SCHEDULE = the(Role.SCHEDULES).name
 
@@ -52,3 +56,20 @@ def test_a_pass_with_a_bracket_in_its_name_is_no_schedule() -> None:
     assert thrown(detail, "s_tir.meta_schedule.ReplayTrace[llvm]") == f"s_tir.meta_schedule.ReplayTrace[llvm]: {what}"
     assert thrown(detail, "s_tir.dlight.gpu.Fallback") == f"s_tir.dlight.gpu.Fallback: {what}"
     assert what not in thrown(detail, "s_tir.Schedule[fuse]")
+
+
+def test_a_cause_says_whom_it_blames() -> None:
+    """The pass, or nobody where the place alone says whose bug it is; in its text both may stand."""
+
+    def of(path: str, function: str, culprit: str) -> Cause:
+        return cause_of("survives", Failed(CRASH, "said", raised(path, function, CHECK)), culprit)
+
+    alone, own = of("/home/me/mine.py", "run", "Mine"), of(FUSE_TIR, "void tvm::relax::F::Construct()", "FuseTIR")
+    assert (alone.blames, own.blames) == ("Mine", "")
+    died = Failed(CRASH, "SIGSEGV in Mine", evidence=Died("SIGSEGV"))
+    guess = cause_of("survives", died, "Mine")
+    assert (guess.blames, guess.certain, str(guess)) == ("Mine", False, f"{UNCERTAIN}Mine: ends by SIGSEGV")
+    shared = Cause("Mine", "what", place="a/b.cc: f")
+    assert str(shared) == "a/b.cc: f in Mine: what"
+    assert all(blamed_by_text([str(one)], one.blames) for one in (alone, guess, shared))
+    assert not blamed_by_text([str(own)], "FuseTIR")

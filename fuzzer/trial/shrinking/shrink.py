@@ -142,6 +142,7 @@ def _finding(asked: _Asked, reduction: Smallest, blamed: str, official: str, lik
         fault=further.fault,
         promise=ORACLES[failure.oracle].promise,
         cause=str(replace(found.cause, certain=found.cause.certain and not faults.lines)),
+        blames=found.cause.blames,
         own_fault=str(faults),
         aftermath=further.aftermath,
         environment=environment(),
