@@ -18,7 +18,8 @@ from typing import Literal, Protocol
 
 import jinja2
 
-from corpus.escapes import Markdown, fenced_in
+from corpus.case_texts import texts_of
+from corpus.escapes import Markdown
 from corpus.registry import CASES, SHIPPED, KnownCause, Registry, cause_id, read_registry
 from corpus.regular_files import read_regular
 from corpus.repro_imports import imports_for, needs_late_annotations
@@ -184,17 +185,21 @@ def _versions(bug: Bug, case: ShownCase | None) -> Markdown:
 
 def _shown(folder: Path, to_cases: str) -> ShownCase:
     stored = read_case(folder)
-    readme = read_regular(folder / "README.md", MOST_TEXT).decode("utf-8", "replace")
+    record, readme = (_text(folder / name) for name in ("case.json", "README.md"))
     calls = (*stored.case.setup, *stored.case.passes)
     return ShownCase(
         module=_program(stored.case.module.script or ""),
         sequence=Markdown.joined(" ; ", (Markdown.code(call) for call in calls)),
         symptom=stored.symptom,
         message=stored.message,
-        difference=fenced_in(readme, "diff"),
+        difference=texts_of(record, readme).difference,
         place="/".join((to_cases, folder.name)),
         outcomes=tuple((version, str(outcome)) for version, outcome in stored.expected),
     )
+
+
+def _text(path: Path) -> str:
+    return read_regular(path, MOST_TEXT).decode("utf-8", "replace")
 
 
 def _program(script: str) -> str:

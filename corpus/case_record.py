@@ -76,6 +76,7 @@ class CaseRecord(msgspec.Struct):
     issue: str | None = None
     signature: str | None = None
     cause: str | None = None
+    blames: str | None = None
     load: str | None = None
     origin: OriginRecord | None = None
     expectations: list[ExpectationRecord] = []
@@ -83,6 +84,8 @@ class CaseRecord(msgspec.Struct):
     unoptimised: bool = False
     rate: ReproRate | None = None
     by_reference: bool = False
+    difference: str | None = None
+    fault: tuple[str, ...] | None = None
 
     def what_is_wrong(self) -> Evidence | None:
         return evidence_before_schema_3(self.schema, self.oracle, self.symptom, self.message)

@@ -51,10 +51,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from corpus.cause_message import message_of, of_any_operator, without_names, without_types
-from corpus.schedule import without_primitives
+from corpus.culprit import culprit_from
 from corpus.signature import normalise
 from corpus.throw_site import (
     ThrowSite,
@@ -156,13 +156,20 @@ class FailureFacts:
 class Cause:
     """The identity of a root cause: two findings are counted as one iff theirs are equal.
 
-    where: the place in TVM: the file and function of the check that fails, the function that crashes, or the pass.
-    what: the message without names, or the shape of the rewrite. certain: False where it is a guess.
+    blames: the pass, or what is blamed in its place; "" where `place` alone says whose bug it is. what: the message
+    without names, or the shape of the rewrite. certain: False where it is a guess. place: in TVM, the file and function
+    of the check that fails, or the function that crashes; "" where the pass says enough. At least one of the two.
     """
 
-    where: str
+    blames: str
     what: str
-    certain: bool = field(default=True)
+    certain: bool = True
+    place: str = ""
+
+    @property
+    def where(self) -> str:
+        """The place and the pass, as far as each is part of it."""
+        return f"{self.place} in {self.blames}" if self.place and self.blames else self.place or self.blames
 
     def __str__(self) -> str:
         """One line of at most LONGEST printable characters; where it is cut, the end is a digest of the whole."""
@@ -180,10 +187,10 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: FailureFacts | No
     process that crashed printed. culprit: the pass that is blamed. facts: what else is known of the failure.
     """
     known = facts or FailureFacts()
-    blamed = known.rule or _last_primitive(culprit)
+    blamed = known.rule or str(culprit_from(culprit).last)
     if known.earlier is not None:
         return cause_of(oracle, known.earlier, known.running, replace(known, earlier=None, running=""))
-    running = _last_primitive(known.running) or blamed
+    running = known.running or blamed
     match failed.evidence:
         case Hung():
             return Cause(running, f"does not end{_on(known.holds)}")
@@ -208,11 +215,6 @@ def _on(kinds: tuple[str, ...]) -> str:
     return f" on {', '.join(kinds)}" if kinds else ""
 
 
-def _last_primitive(culprit: str) -> str:
-    """`s_tir.Schedule[annotate+blockize]` without what comes before the last primitive."""
-    return re.sub(r"\[.*\+", "[", culprit)
-
-
 # --- crashes --------------------------------------------------------------------------------------------
 
 
@@ -222,9 +224,10 @@ def _native(failed: Failed, blamed: str, running: str, known: FailureFacts) -> C
     site = crashed_in(failed.detail)
     how = failed.evidence.how if isinstance(failed.evidence, Died) else "a crash"
     if site is None:
-        return _of_one_operator(running, known) or Cause(running, f"ends by {how}{_on(known.holds)}", certain=False)
+        here = Cause(running, f"ends by {how}{_on(known.holds)}", certain=False)
+        return _on_one_operator(here, known) or here
     of_run_time = site.function.startswith("runtime::")
-    return Cause(site.function if of_run_time else f"{site.function} in {running}", "crash")
+    return Cause("" if of_run_time else running, "crash", place=site.function)
 
 
 def _thrown(failed: Failed, running: str, known: FailureFacts) -> Cause:
@@ -236,41 +239,42 @@ def _thrown(failed: Failed, running: str, known: FailureFacts) -> Cause:
         return Cause(running, said, certain=bool(passed))
     site = passed[-1]
     if is_telling(site) or is_own(site, running):
-        return Cause(str(site), _of_any_intrinsic(site, said, known))
+        return Cause("", _of_any_intrinsic(site, said, known), place=str(site))
     caller = next((one for one in reversed(passed) if is_telling(one)), None)
-    if site.file == _PRIMITIVES and _REFUSAL.search(failed.detail) and not running.endswith("]"):
-        return Cause(running if caller is None else caller.file, _REFUSED)
+    if site.file == _PRIMITIVES and _REFUSAL.search(failed.detail) and culprit_from(running).primitives is None:
+        return Cause(running, _REFUSED) if caller is None else Cause("", _REFUSED, place=caller.file)
     if site.file.startswith(_IN_PRIMITIVES) and said.startswith(_INTERNAL):  # No refusal: the primitive's own bug.
-        return Cause(str(site), said)
+        return Cause("", said, place=str(site))
     if is_shared(site) and caller is None:
-        return Cause(f"{site} in {running}", said)
+        return Cause(running, said, place=str(site))
     if site.file == _THREADS:  # It hands on what raised in a thread, as the end of its message.
         return Cause(running, said)
-    who = running if caller is None else str(caller)
     if site.is_python and raised_in_python(failed.detail):
-        return Cause(f"{site} in {running}", said)
+        return Cause(running, said, place=str(site))
+    here = Cause(running, said) if caller is None else Cause("", said, place=str(caller))
     if site.is_python:  # It called C++ code that names no file.
-        return _nameless(failed, who, said, known)
+        return _nameless(failed, here, known)
     if defines_variables(site):
-        return Cause(who, DEFINED_TWICE)
+        return replace(here, what=DEFINED_TWICE)
     if called := known.called or called_operator(failed.detail):
-        return Cause(who, wrong_call(called))
+        return replace(here, what=wrong_call(called))
     of_pass = known.operators if caller is None and known.each else ()
-    return Cause(who, f"fails in {_library(site)}{_on(of_pass)}")
+    return replace(here, what=f"fails in {_library(site)}{_on(of_pass)}")
 
 
-def _nameless(failed: Failed, who: str, said: str, known: FailureFacts) -> Cause:
+def _nameless(failed: Failed, here: Cause, known: FailureFacts) -> Cause:
     """The cause of an error in C++ that names no file: casts and containers of the FFI, and the C++ library. A pass
-    with code for each operator may fail on one of them in many ways, with many messages."""
+    with code for each operator may fail on one of them in many ways, with many messages. here: who calls it, and what
+    the message says."""
     if native := last_called(failed.detail):
-        return Cause(who, f"{native}: {said}")
-    return _of_one_operator(who, known) or Cause(who, said, certain=False)
+        return replace(here, what=f"{native}: {here.what}")
+    return _on_one_operator(here, known) or replace(here, certain=False)
 
 
-def _of_one_operator(who: str, known: FailureFacts) -> Cause | None:
+def _on_one_operator(here: Cause, known: FailureFacts) -> Cause | None:
     """Of a failure without a place on one operator, which each has code for: what raises may also end the process."""
     one = known.operators[0] if known.each and len(known.operators) == 1 else ""
-    return Cause(who, f"fails on {one}", certain=False) if one else None
+    return replace(here, what=f"fails on {one}", certain=False) if one else None
 
 
 _PRIMITIVES = "src/s_tir/schedule/concrete_schedule.cc"
@@ -311,7 +315,7 @@ def _wrong(failed: Failed, blamed: str, known: FailureFacts) -> Cause:
         case InKernel(kind=kind):
             return Cause(blamed, f"{kind}: {known.rewrite}", certain=known.rewrite is not None)
     if failed.symptom == INPUT_CHANGED:
-        return Cause(without_primitives(blamed), "changes the module that it is given")
+        return Cause(culprit_from(blamed).name, "changes the module that it is given")
     if known.broken:
         return Cause(known.broken_by or blamed, known.broken)
     match failed.evidence:

@@ -79,10 +79,11 @@ class Finding:
     `fault`: whose fault wrong numbers are, in lines for a reader (`fuzzer.trial.whose_fault`).
     `fill`, `unoptimised`: what uninitialised memory holds in its script, and whether LLVM does not optimise there.
     `promise`: what the oracle's row says that must hold.
-    `cause`: as `str(corpus.cause.Cause)`, "" where it is not known. `environment`: names and versions of what it was
-    seen on, for an issue. `official`: the call that shows it by an official pipeline, as Python text over `Module`; ""
-    where none is known. `own_fault`: what raised in passfuzz while more was asked of the finding, which makes its cause
-    a guess; "" as a rule. `rate`: how many of its runs its script showed it in; None where each one did.
+    `cause`: as `str(corpus.cause.Cause)`, "" where it is not known; `blames`: as that has it. `environment`: names and
+    versions of what it was seen on, for an issue. `official`: the call that shows it by an official pipeline, as Python
+    text over `Module`; "" where none is known. `own_fault`: what raised in passfuzz while more was asked of the
+    finding, which makes its cause a guess; "" as a rule. `rate`: how many of its runs its script showed it in; None
+    where each one did.
     `by_reference`: TVM does not build or run what the passes give, so that the reference alone shows it.
     """
 
@@ -101,6 +102,7 @@ class Finding:
     unoptimised: bool = False
     promise: str = ""
     cause: str = ""
+    blames: str = ""
     aftermath: Aftermath = Aftermath()
     environment: tuple[tuple[str, str], ...] = ()
     official: str = ""

@@ -73,6 +73,7 @@ class _FindingFields(msgspec.Struct):
     unoptimised: bool
     promise: str
     cause: str
+    blames: str
     aftermath: Aftermath
     environment: tuple[tuple[str, str], ...]
     official: str

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from corpus.finding import Finding
-from corpus.issue import Similar, issue_text
+from corpus.issue import Similar, change_of, issue_text
 from corpus.rate import ReproRate
 from corpus.readme import STATUSES, by_chance, readme_text
 from corpus.repro import can_be_unoptimised, fills_for, repro_text
@@ -38,10 +38,13 @@ def stored_from(finding: Finding) -> StoredCase:
         unoptimised=finding.unoptimised,
         evidence=finding.verdict.evidence,
         cause=finding.cause or None,
+        blames=finding.blames if finding.cause else None,
         rate=finding.rate,
         by_reference=finding.by_reference,
+        fault=finding.fault,
     )
-    return replace(stored, title=str(title_of_failure(stored, finding.verdict.detail)))
+    title = title_of_failure(stored, finding.verdict.detail)
+    return replace(stored, title=str(title), difference=change_of(finding, stored))
 
 
 def with_each_setting(finding: Finding) -> tuple[Finding, ...]:

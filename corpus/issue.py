@@ -168,9 +168,14 @@ def _place(frame: Frame, tvm: str) -> Markdown:
     return Markdown.link(":".join((frame.source, str(frame.line))), link_to(frame, tvm))
 
 
+def change_of(finding: Finding, stored: StoredCase) -> str:
+    """What the culprit did to the functions, as a unified diff; "" where that is not what is wrong."""
+    return finding.verdict.difference or (finding.aftermath.change if _of_the_pass(finding, stored) else "")
+
+
 def _change(finding: Finding, stored: StoredCase) -> Markdown:
-    change = finding.verdict.difference or finding.aftermath.change
-    if not (change and finding.verdict.difference) and not _of_the_pass(finding, stored):
+    change = change_of(finding, stored)
+    if not change:
         return NOTHING
     shown = Markdown.fenced(shortened(change, LONGEST_CHANGE), "diff")
     again = Markdown(" when it was applied again") if script_of(stored).again else NOTHING

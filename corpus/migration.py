@@ -1,7 +1,8 @@
-"""Reads what cases said before their failures had evidence: the one place where the words of a message decide.
+"""Reads what older cases say in words alone: the one place where the words of a message or of a report decide.
 
 Case folders of schemas 1 and 2 stay readable for ever. What their messages say never changes, so neither does this
 file. Failures of schema 1 have no evidence, those of schema 2 lack two kinds of it; of later ones nothing is read here.
+What the culprit did and whose fault it is stood in the reports alone before `case.json` had `difference` and `fault`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 import signal
 from typing import get_args
 
+from corpus.escapes import fenced_in
 from oracles.evidence import (
     AcrossProcesses,
     AttributeGone,
@@ -82,3 +84,27 @@ def _of_any(message: str) -> Evidence | None:
     if "MemoryError" in message:
         return OutOfMemory()
     return NotANumber() if re.search(r"\bis nan\b", message) else None
+
+
+# --- reports --------------------------------------------------------------------------------------------
+
+_FAULT = re.compile(r"^## Whose fault\n\n((?:- .*\n)+)", re.MULTILINE)
+_ESCAPED = re.compile(r"\\([\\`*{}\[\]|~$^_+=#.)-])")
+_ENTITY = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&#8203;": ""}
+_ENTITIES = re.compile("|".join(map(re.escape, _ENTITY)))
+
+
+def difference_before_fields(readme: str, issue: str) -> str:
+    """What the culprit did to the functions, as a unified diff, of a case folder whose `case.json` does not say it."""
+    return fenced_in(readme, "diff") or fenced_in(issue, "diff")
+
+
+def fault_before_fields(readme: str) -> tuple[str, ...]:
+    """The lines of the README.md of such a folder on whose fault it is."""
+    fault = _FAULT.search(readme)
+    return tuple(_plain(line[2:]) for line in fault[1].splitlines()) if fault else ()
+
+
+def _plain(line: str) -> str:
+    """What a line of Markdown of ours says (`corpus.escapes.Markdown`)."""
+    return _ENTITIES.sub(lambda match: _ENTITY[match[0]], _ESCAPED.sub(r"\1", line))

@@ -23,7 +23,7 @@ import msgspec
 import tomlkit
 from packaging.version import InvalidVersion, Version
 
-from corpus.blamed import blames
+from corpus.blamed import blamed_by_text
 from corpus.escapes import is_slug, one_line
 from corpus.named_errors import naming
 from corpus.regular_files import read_regular
@@ -68,7 +68,8 @@ class KnownCause:
     note: for people. quote: of a limit, the sentence of TVM's message that states it, at least SHORTEST_QUOTE
     characters. fixed_in: the version of TVM, where the status is "fixed-in". seen: the day it was last seen,
     "YYYY-MM-DD". tier: the best of all sightings. severity: "" where no person has said. passes: their names, the one
-    to blame first. why: whose fault it is, and how; fix: what would mend it; code in both stands between backticks.
+    to blame first. blames: whom the causes blame, () for no pass; None in entries of older versions and of people.
+    why: whose fault it is, and how; fix: what would mend it; code in both stands between backticks.
     read: the source in `root` was read line by line. line: of the entry in its file, 0 where it is not known.
     """
 
@@ -87,6 +88,7 @@ class KnownCause:
     tier: Tier = "B"
     severity: Severity | Literal[""] = ""
     passes: tuple[str, ...] = ()
+    blames: tuple[str, ...] | None = None
     why: str = ""
     fix: str = ""
     read: bool = False
@@ -105,7 +107,8 @@ class KnownCause:
 
     def names(self, name: str) -> bool:
         """Whether it says that this pass is to blame, or one of its causes does."""
-        return name in self.passes or any(blames(cause, name) for cause in (self.cause, *self.also))
+        blamed = blamed_by_text((self.cause, *self.also), name) if self.blames is None else name in self.blames
+        return blamed or name in self.passes
 
     def is_fixed_in(self, version: str) -> bool:
         """Whether a TVM of this version has the fix; False where either version cannot be compared."""
@@ -199,7 +202,7 @@ def _complaint(entry: KnownCause) -> str | None:
         return "title: is empty"
     if not entry.cause and not (entry.status == "limitation" and entry.quote):
         return "cause: is empty; only a limitation may be known by its quote alone"
-    for name, texts in (("also", entry.also), ("passes", entry.passes)):
+    for name, texts in (("also", entry.also), ("blames", entry.blames or ()), ("passes", entry.passes)):
         if "" in texts:
             return f"{name}: one is empty"
     if entry.read and not entry.why:
@@ -344,11 +347,9 @@ def _changed_block(block: str, row: Mapping[str, EntryValue]) -> str:
 
 def _block(entry: KnownCause) -> str:
     """A new entry as it stands in the file."""
-    table = tomlkit.table()
+    table, tables, document = tomlkit.table(), tomlkit.aot(), tomlkit.document()
     table.update(_row(entry))
-    tables = tomlkit.aot()
     tables.append(table)
-    document = tomlkit.document()
     document["cause"] = tables
     return tomlkit.dumps(document)
 
@@ -360,7 +361,7 @@ def _row(entry: KnownCause) -> dict[str, object]:
     return {
         name: _item(name, value)
         for name, (value, default) in values.items()
-        if name != "line" and (name in always or value not in (default, "", ()))
+        if name != "line" and (name in always or value not in ((None,) if default is None else (default, "", ())))
     }
 
 

@@ -7,9 +7,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from corpus.statements import steps_of
-from generators.case import PassCall
-from generators.passes.row import Role
-from generators.passes.table import the
 
 _PRIMITIVE = re.compile(r"\bsch\.(\w+)\(")
 _LOOKS = re.compile(r"get_|work_on$")
@@ -40,18 +37,6 @@ def _flat(steps: Sequence[ast.expr]) -> Iterator[ast.expr]:
     """Steps without the tuples that hold several of them."""
     for step in steps:
         yield from _flat(step.elts) if isinstance(step, ast.Tuple) else (step,)
-
-
-def culprit_named(culprit: str, passes: Sequence[PassCall]) -> str:
-    """A schedule to blame with the primitives that are left of it; any other culprit as it is."""
-    calls = [call for call in passes if call.name == culprit == the(Role.SCHEDULES).name]
-    return f"{culprit}[{'+'.join(primitives_of(calls[0].source))}]" if calls else culprit
-
-
-def without_primitives(culprit: str) -> str:
-    """The pass alone of a schedule to blame; any other culprit as it is."""
-    name = the(Role.SCHEDULES).name
-    return name if culprit.startswith(f"{name}[") else culprit
 
 
 def primitives_of(source: str) -> tuple[str, ...]:

@@ -58,9 +58,11 @@ class StoredCase:
     oracle, symptom: what fails, where it fails. expected: (TVM version prefix, outcome), longest prefix wins.
     signature: the slug of the finding, where it came from one. fill: what uninitialised memory holds in its script.
     unoptimised: its script builds without LLVM's optimisation, which hides the bug.
-    evidence: what kind of wrong it is. cause: as `str(corpus.cause.Cause)`, None where it is not known.
+    evidence: what kind of wrong it is. cause: as `str(corpus.cause.Cause)`, None where it is not known; blames: as that
+    has it, None where it is not known, as in older cases.
     rate: how many runs of its script show it; None where each one does. by_reference: TVM does not build or run what
-    the passes give, so that the reference alone shows it.
+    the passes give, so that the reference alone shows it. difference: what the culprit did to the functions, as a
+    unified diff; fault: lines on whose fault it is; None where an older passfuzz has written them into reports alone.
     """
 
     case: Case
@@ -76,9 +78,12 @@ class StoredCase:
     fill: Fill = Fill()
     evidence: Evidence | None = None
     cause: str | None = None
+    blames: str | None = None
     unoptimised: bool = False
     rate: ReproRate | None = None
     by_reference: bool = False
+    difference: str | None = None
+    fault: tuple[str, ...] | None = None
 
     def outcome_on(self, version: str) -> ScriptOutcome | None:
         """What is expected on a TVM version, None when nothing is known of it."""
@@ -163,6 +168,7 @@ def to_json(stored: StoredCase, arrays: dict[str, Array]) -> JsonObject:
         "evidence": evidence.to_json(stored.evidence),
         "signature": stored.signature,
         "cause": stored.cause,
+        **({} if stored.blames is None else {"blames": stored.blames}),
         "expected": dict(stored.expected),
         "module": "module.py" if case.module.json is None else "module.json",
         "target": case.target,
@@ -184,6 +190,8 @@ def to_json(stored: StoredCase, arrays: dict[str, Array]) -> JsonObject:
         **({"unoptimised": True} if stored.unoptimised else {}),
         **({"rate": msgspec.structs.asdict(stored.rate)} if stored.rate else {}),
         **({"by_reference": True} if stored.by_reference else {}),
+        **({} if stored.difference is None else {"difference": stored.difference}),
+        **({} if stored.fault is None else {"fault": list(stored.fault)}),
     }
 
 
@@ -273,8 +281,11 @@ def _stored(folder: Path, file: CaseRecord) -> StoredCase:
         unoptimised=file.unoptimised,
         evidence=file.what_is_wrong(),
         cause=file.cause,
+        blames=file.blames,
         rate=file.rate,
         by_reference=file.by_reference,
+        difference=file.difference,
+        fault=file.fault,
     )
 
 

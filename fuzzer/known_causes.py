@@ -13,6 +13,7 @@ from pathlib import Path
 
 from typing_extensions import assert_never
 
+from corpus.blamed import only
 from corpus.cause import cause_of
 from corpus.escapes import one_line
 from corpus.registry import BadRegistry, KnownCause, Registry, cause_id, read_registry
@@ -162,7 +163,7 @@ def read_known_causes(known: Path | None, tvm: str, corpus: Path | None = None, 
 def _with_cases(registry: Registry, stored: Sequence[tuple[str, StoredCase]]) -> Registry:
     """The registry with an entry for each case whose cause is in none."""
     more = tuple(
-        KnownCause(case.cause, case.title, case=slug, link=case.issue or "")
+        KnownCause(case.cause, case.title, blames=only(case.blames), case=slug, link=case.issue or "")
         for slug, case in stored
         if case.cause and registry.match(case.cause) is None
     )

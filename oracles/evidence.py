@@ -141,6 +141,12 @@ class AnotherForm(msgspec.Struct, frozen=True, tag=True):
     what: FormKind
 
 
+class BuiltUntyped(msgspec.Struct, frozen=True, tag=True):
+    """A pass builds a call that cannot be typed. said: what TVM raises of it, in a line, without words of ours."""
+
+    said: str
+
+
 TextForm: TypeAlias = Literal["script", "JSON"]
 """How a module is written as text."""
 
@@ -181,6 +187,7 @@ Evidence: TypeAlias = (
     | OrderOfThreads
     | NotANumber
     | AnotherForm
+    | BuiltUntyped
     | NotReadBack
     | LeftForVm
     | Died

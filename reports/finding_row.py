@@ -37,7 +37,8 @@ class FindingRow:
     the first sighting. count: how often it was seen. known: by its cause or signature, so not a failure.
     case, repro: paths relative to OUT. reduced: bindings_before, bindings, statements_before, statements,
     passes_before, passes, oracle_calls, seconds; empty while it is not reduced.
-    cause: what people count, as `str(corpus.cause.Cause)`; "" in files of older versions. standing, title, link: of
+    cause: what people count, as `str(corpus.cause.Cause)`; "" in files of older versions. blames: whom that blames, ""
+    for no pass; None in files of older versions. standing, title, link: of
     that cause, as the registry of known causes has it. entry: the ID of its entry there.
     died: the signal by which the process ended, or its exit status; "" where it did not end, and in files of older
     versions.
@@ -63,6 +64,7 @@ class FindingRow:
     entry: str = ""
     died: str = ""
     reduced: Mapping[str, Number] = field(default_factory=dict)
+    blames: str | None = None
 
     def to_json(self) -> JsonObject:
         """Plain JSON values under the field names."""
@@ -120,6 +122,7 @@ def row_of(finding: Finding) -> FindingRow:
         case=finding.folder,
         repro=f"{finding.folder}/repro.py",
         cause=finding.cause,
+        blames=finding.blames if finding.cause else None,
         died=finding.died,
         reduced={} if stats is None else stats_row(stats, len(case.passes)),
     )

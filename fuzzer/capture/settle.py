@@ -203,6 +203,7 @@ def _write(task: Task, candidate: PassCandidate, shown: ShownAlone) -> None:
     name = candidate.level.name
     failed = shown.failed or Failed(HANG if task.why == "unended" else CRASH, one_line(task.raw.message)[:1000])
     fails = task.why != "asked"
+    cause = cause_of(survives.ORACLE.name, failed, name) if fails else None
     stored = StoredCase(
         case=candidate.case,
         title=f"captured: {name}: {failed.message[:120]}" if fails else f"captured: what is given to {name}",
@@ -212,7 +213,8 @@ def _write(task: Task, candidate: PassCandidate, shown: ShownAlone) -> None:
         message=failed.message[:1000],
         expected=((tvm_version(), "fails" if fails and shown.failed is not None else "passes"),),
         evidence=failed.evidence,
-        cause=str(cause_of(survives.ORACLE.name, failed, name)) if fails else None,
+        cause=None if cause is None else str(cause),
+        blames=None if cause is None else cause.blames,
     )
     with scratch_folder() as folder:
         script = stored

@@ -12,9 +12,19 @@ from datetime import date
 from pathlib import Path
 from typing import get_args
 
+from corpus.blamed import only
 from corpus.escapes import is_slug, one_line
 from corpus.promotion import copy_case, readable_slug
-from corpus.registry import CASES, BadRegistry, KnownCause, Registry, Status, add_entries, cause_id, change_entries
+from corpus.registry import (
+    CASES,
+    BadRegistry,
+    KnownCause,
+    Registry,
+    Status,
+    add_entries,
+    cause_id,
+    change_entries,
+)
 from corpus.replayable import CORPUS
 from corpus.store import CorruptCase, StoredCase, read_case
 from fuzzer.errors import EnvironmentFault, UsageError
@@ -88,6 +98,7 @@ def _confirmed_case(folder: Path) -> StoredCase:
 def _entry(stored: StoredCase, cause: str, slug: str, words: Words, today: date, tier: Tier) -> KnownCause:
     return KnownCause(
         cause=cause,
+        blames=only(stored.blames),
         title=one_line(words.title or stored.title),
         status=words.status,
         versions=tuple(version for version, outcome in stored.expected if outcome == "fails"),

@@ -12,9 +12,19 @@ from datetime import date
 from pathlib import Path
 from typing import get_args
 
+from corpus.blamed import only
 from corpus.escapes import one_line
 from corpus.number_of import number_of
-from corpus.registry import BadRegistry, KnownCause, Registry, Status, add_entries, cause_id, change_entries
+from corpus.registry import (
+    BadRegistry,
+    EntryValue,
+    KnownCause,
+    Registry,
+    Status,
+    add_entries,
+    cause_id,
+    change_entries,
+)
 from corpus.regular_files import is_real_folder
 from fuzzer.commands.promote import Words, best_tier, not_written, promote, promoted_line, registry_to_edit
 from fuzzer.errors import UsageError, tell
@@ -121,7 +131,9 @@ class Triage:
         if not entry.cause:
             raise UsageError(f"{cause_id(entry.identity)}: is a limit that is known by its quote; it has no cause")
         try:
-            change_entries(self.file, {entry.identity: {"also": tuple(dict.fromkeys(also))}})
+            change_entries(
+                self.file, {entry.identity: {"also": tuple(dict.fromkeys(also)), **_blamed_too(entry, cause)}}
+            )
         except (BadRegistry, OSError) as error:
             raise not_written(self.file, error) from error
         return one_line(f"{cause.id}: one with {cause_id(entry.identity)}: {entry.title}")
@@ -140,6 +152,7 @@ class Triage:
         _require_cause(cause)
         return KnownCause(
             cause=cause.cause,
+            blames=only(cause.findings[0].blames),
             title=one_line(words.title or cause.title),
             status=words.status,
             versions=self.versions,
@@ -259,6 +272,15 @@ def told_again(known: Known, row: FindingRow) -> FindingRow:
     told = known.told(row)
     stays = not row.cause or row.standing == "limitation"
     return row if told.standing == "new" and stays else told
+
+
+def _blamed_too(entry: KnownCause, cause: CauseRow) -> dict[str, EntryValue]:
+    """What changes in whom an entry blames when a cause joins it. Where that of either is not known, the texts say it,
+    so that the entry has no such field."""
+    blamed = only(cause.findings[0].blames)
+    if entry.blames is None or blamed is None:
+        return {} if entry.blames is None else {"blames": ()}
+    return {"blames": (*entry.blames, *blamed)} if set(blamed) - set(entry.blames) else {}
 
 
 def _require_cause(cause: CauseRow) -> None:

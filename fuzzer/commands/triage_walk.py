@@ -10,7 +10,8 @@ from typing import TypeAlias
 import typer
 from rich.syntax import Syntax
 
-from corpus.escapes import fenced_in, one_line, visible
+from corpus.case_texts import texts_of
+from corpus.escapes import one_line, visible
 from corpus.number_of import number_of
 from corpus.registry import KnownCause, cause_id
 from corpus.regular_files import read_regular
@@ -105,7 +106,7 @@ def _look(terminal: Terminal, folder: Path | None, key: str, show: Callable[[Pat
     elif key == "v":
         _print(terminal, _read(folder / "repro.py"), "python")
     else:
-        found = fenced_in(_read(folder / "README.md"), "diff")
+        found = texts_of(_read(folder / "case.json"), _read(folder / "README.md")).difference
         _print(terminal, found or "no diff: numbers are not what is wrong", "diff")
 
 

@@ -214,6 +214,7 @@ def as_it_is(sighting: Sighting, own_fault: str = "") -> Finding:
         count=sighting.count,
         promise=ORACLES[failure.oracle].promise,
         cause=str(replace(cause, certain=cause.certain and not own_fault)),
+        blames=cause.blames,
         own_fault=own_fault,
     )
 

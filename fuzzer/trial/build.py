@@ -60,20 +60,16 @@ def judge_builds(
     if not others and BUILD not in options.oracles:
         return
     trial = BuildTrial(experiment, options, bench, record, steps, start)
-    tail: tuple[str, ...] = ()
-    verdict = trial.not_built(last)
-    if verdict is None:
+    refused = trial.not_built(last)
+    if refused is not None:
+        attempt = BuildAttempt(refused)
+    else:
         with record.timed("build"):
-            attempt = trial.attempt(last, bench.meaning.lost)
-            verdict = attempt.verdict
-            if isinstance(verdict, Failed):
-                tail = attempt.lowered_by if verdict.symptom == CRASH else ()
-                verdict = trial.blamed(verdict, last)
+            attempt = trial.with_culprit(trial.attempt(last, bench.meaning.lost), last)
     if BUILD in options.oracles:
-        # A pass that crashes on the way to the code generator is shown as any other pass that crashes.
-        record.verdict(survives.ORACLE.name if tail and isinstance(verdict, Failed) else BUILD, verdict, None, tail)
+        record.verdict(attempt.oracle, attempt.verdict, None, attempt.lowered_by)
     for row in others:
-        record.verdict(row.name, _other_build(row, verdict, last, options, bench, record))
+        record.verdict(row.name, _other_build(row, attempt.verdict, last, options, bench, record))
 
 
 def _other_builds(options: JudgeOptions, source: Source) -> Sequence[BuildOracle]:
@@ -123,9 +119,14 @@ def not_to_be_built(last: Position, steps: Sequence[Step], applied: Sequence[str
 
 @dataclass(frozen=True, slots=True)
 class BuildAttempt:
-    """A build of a module and what it gave. lowered_by: the passes that it had applied when one of them raised."""
+    """A build of a module and what it gave.
+
+    oracle: the one whose verdict it is: a pass that crashes on the way to the code generator is shown as any other pass
+    that crashes. lowered_by: of such a pass, those that the build had applied, itself included.
+    """
 
     verdict: Verdict
+    oracle: str = BUILD
     lowered_by: tuple[str, ...] = ()
 
 
@@ -198,8 +199,16 @@ class BuildTrial:
         before = Position.at(built.before, built.phase)
         step = taken(len(self.steps), before, call, self.options.rows[call.name], built.error)
         verdict = survives.judge(step, self.bench)
-        named = replace(verdict, culprit=built.culprit) if isinstance(verdict, Failed) else verdict
-        return BuildAttempt(named, built.lowered_by)
+        if not isinstance(verdict, Failed):
+            return BuildAttempt(verdict)
+        return BuildAttempt(replace(verdict, culprit=built.culprit), survives.ORACLE.name, built.lowered_by)
+
+    def with_culprit(self, attempt: BuildAttempt, last: Position) -> BuildAttempt:
+        """The attempt at the last module, a failed one with its culprit."""
+        if not isinstance(attempt.verdict, Failed):
+            return attempt
+        verdict = self.blamed(attempt.verdict, last)
+        return replace(attempt, verdict=verdict) if isinstance(verdict, Failed) else BuildAttempt(verdict)
 
     def blamed(self, verdict: Failed, last: Position) -> Verdict:
         """The failed build of the last module with its culprit."""

@@ -15,6 +15,7 @@ import re
 from dataclasses import replace
 from enum import Enum, auto
 
+from oracles.evidence import BuiltUntyped
 from oracles.ir.verifier import COMPLAINTS
 from oracles.oracle import Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
@@ -98,8 +99,10 @@ def judge(step: Step, bench: Bench) -> Verdict:
         return Skipped(f"rejected: {step.call.name}: {limit}")
     if COMPLAINTS.of(step.before):
         return Skipped(f"raised on ill-formed input: {step.call.name}")
-    built = "built a call that cannot be typed: " if what is Crash.UNTYPED else ""
-    return replace(crashed(error), message=built + in_a_line(error))
+    if what is not Crash.UNTYPED:
+        return crashed(error)
+    said = in_a_line(error)
+    return replace(crashed(error), message=f"built a call that cannot be typed: {said}", evidence=BuiltUntyped(said))
 
 
 def crashed(error: Raised) -> Failed:

@@ -36,6 +36,7 @@ from oracles.evidence import (
     AcrossProcesses,
     AnotherForm,
     AttributeGone,
+    BuiltUntyped,
     ChangedSignature,
     DeadBinding,
     Died,
@@ -132,7 +133,9 @@ def _of_evidence(evidence: Evidence | None, walls: bool) -> str | None:
             return "numeric.ill_typed"
         case Hung() | OutOfMemory() | DeadBinding() | AttributeGone() | NotANumber() | ReferenceTrap():
             return None
-        case AnotherForm() | Died() | InKernel() | OrderOfThreads() | NotReadBack() | LeftForVm() | None:
+        case AnotherForm() | BuiltUntyped() | Died() | InKernel() | OrderOfThreads() | NotReadBack() | LeftForVm():
+            return None
+        case None:
             return None
         case _:
             assert_never(evidence)

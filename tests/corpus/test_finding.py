@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from corpus import own
+from corpus.case_texts import texts_of
 from corpus.finding import Expectation, Finding, ReductionStats, flatten_outputs
 from corpus.findings import save_finding
 from corpus.signature import signature_of
 from corpus.store import read_case
 from generators.case import Case, ModuleText, Origin, PassCall, Shape
-from oracles.verdict import Failed
+from oracles.verdict import WRONG_RESULT, Failed
 
 SCRIPT = "@I.ir_module\nclass Module:\n    @R.function\n    def main(x: R.Tensor((2,))):\n        return x\n"
 
@@ -40,6 +42,16 @@ def test_the_folder_holds_what_the_contract_says(tmp_path: Path) -> None:
     stored = read_case(folder)
     assert stored.case == finding().case
     assert stored.outcome_on("0.27.0.post1") == "fails"
+
+
+def test_the_case_says_what_the_reports_say(tmp_path: Path) -> None:
+    failed = replace(finding().verdict, symptom=WRONG_RESULT, difference="--- before\n+++ after\n-a\n")
+    folder = save_finding(tmp_path, replace(finding(), oracle="numeric", verdict=failed, fault=("a build agrees",)))
+    texts = texts_of((folder / "case.json").read_text())
+    assert (texts.difference, texts.fault) == ("--- before\n+++ after\n-a\n", ("a build agrees",))
+    assert (folder / "issue.md").read_text().splitlines()[0].strip() == texts.title
+    silent = save_finding(tmp_path, finding())
+    assert texts_of((silent / "case.json").read_text(), "## Whose fault\n\n- a\n").fault == ()
 
 
 def test_sightings_add_up() -> None:

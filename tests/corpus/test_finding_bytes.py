@@ -86,6 +86,7 @@ def whole_finding() -> Finding:
         fill=Fill(0xCE, scratch=True),
         unoptimised=True,
         promise="promise",
+        blames="FuseTIR",
         cause="cause",
         aftermath=Aftermath("call", "complaint", "change", ("o",)),
         environment=(("os", "x"),),

@@ -86,6 +86,8 @@ def test_an_entry_has_what_stands_in_the_file_and_its_line() -> None:
         ),
         (HEAD + ENTRY + 'passes = "FuseOps"\n', 5, "passes: a list of texts is wanted, and this is 'FuseOps'"),
         (HEAD + ENTRY + 'passes = [""]\n', 5, "passes: one is empty"),
+        (HEAD + ENTRY + 'blames = "FuseOps"\n', 5, "blames: a list of texts is wanted, and this is 'FuseOps'"),
+        (HEAD + ENTRY + 'blames = [""]\n', 5, "blames: one is empty"),
         (HEAD + ENTRY + "why = 1\n", 5, "why: a text is wanted, and this is 1"),
         (HEAD + ENTRY + "read = 'yes'\nwhy = 'w'\n", 5, "read: true or false is wanted, and this is 'yes'"),
         (HEAD + ENTRY + 'note = """\nseen = 1\n"""\nseen = 1\n', 8, "seen: a text is wanted, and this is 1"),
@@ -210,6 +212,14 @@ also = [
 ]
 # the end
 """
+
+
+@pytest.mark.parametrize("blames", [None, (), ("FuseOps", "CSE")])
+def test_whom_an_entry_blames_is_read_back(tmp_path: Path, blames: tuple[str, ...] | None) -> None:
+    """That its causes blame no pass is another thing than that nobody has said."""
+    path = tmp_path / "known.toml"
+    add_entries(path, [KnownCause("a", "A", blames=blames)])
+    assert read_registry(path).entries[0].blames == blames
 
 
 def test_what_is_added_leaves_the_rest_as_it_was(tmp_path: Path) -> None:

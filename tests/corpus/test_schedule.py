@@ -12,7 +12,7 @@ import pytest
 import tvm
 
 from corpus.reduce import Candidate, reduce
-from corpus.schedule import culprit_named, primitives_of, schedule_steps
+from corpus.schedule import primitives_of, schedule_steps
 from generators import tvm_api
 from generators.case import PassCall
 from generators.passes.row import Role
@@ -46,12 +46,6 @@ def test_steps_come_back_as_they_were_written() -> None:
 
 def test_primitives_are_those_that_change_something() -> None:
     assert primitives_of(constructor(*STEPS)) == ("cache_read", "reindex", "transform_layout")
-
-
-def test_the_culprit_names_what_is_left_of_its_schedule() -> None:
-    call = PassCall(SCHEDULE, constructor(STEPS[1]))
-    assert culprit_named(SCHEDULE, (call,)) == "s_tir.Schedule[reindex]"
-    assert culprit_named("FuseOps", (call,)) == "FuseOps"
 
 
 def test_a_program_without_a_schedule_has_no_use_for_the_row() -> None:

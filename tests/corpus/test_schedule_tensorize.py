@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 import tvm
 
+from corpus.culprit import culprit_in
 from corpus.module_text import text_of
 from corpus.reduce import Candidate, reduce
 from corpus.repro import repro_text
-from corpus.schedule import culprit_named, primitives_of, schedule_steps
+from corpus.schedule import primitives_of, schedule_steps
 from corpus.store import StoredCase, write_case
 from fuzzer.cli import main
 from generators.case import Case, PassCall
@@ -91,7 +92,7 @@ def test_steps_are_read_back_and_name_the_primitive(some: list[Scheduled]) -> No
     text = constructor(step, last)
     assert schedule_steps(text) == [step, last]
     assert set(primitives_of(text)) - {"decompose_reduction"} == {"tensorize", "unroll"}
-    assert "tensorize" in culprit_named(SCHEDULE, [PassCall(SCHEDULE, text)])
+    assert "tensorize" in str(culprit_in(SCHEDULE, [PassCall(SCHEDULE, text)]))
 
 
 def test_what_a_step_registers_goes_with_it(some: list[Scheduled]) -> None:

@@ -23,11 +23,13 @@ from corpus.replayable import CORPUS
 from corpus.store import read_case
 from fuzzer.commands import triage_walk
 from fuzzer.commands.triage import Triage, open_triage
+from reports.finding_row import row_of
+from reports.summary import Report, write_out
 from reports.terminal import Terminal
 from tests.corpus.stored_cases import found
 from tests.fuzzer.triage_data import FINDINGS, TODAY, A, B, left_by_a_run, titles
 from tests.patience import HANGS_S
-from tests.reports.reports_data import NASTY
+from tests.reports.reports_data import NASTY, facts, tally
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -140,6 +142,42 @@ def test_options_decide_as_a_person_would(passfuzz: Any, out: Path, known: Path)
     assert (entry.status, entry.fixed_in, entry.note) == ("fixed-in", "0.28.0", "apache/tvm#1")
     passfuzz("triage", out, "--known", known, "--mark", f"{A}=open")
     assert (read_registry(known).entries[0].status, read_registry(known).entries[0].fixed_in) == ("open", "")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "merged"),
+    [
+        ("Mine", "Other", ("Mine", "Other")),
+        ("Mine", "Mine", ("Mine",)),
+        ("Mine", "", ("Mine",)),
+        ("", "Other", ("Other",)),
+        ("", "", ()),
+        (None, "Other", None),
+        ("Mine", None, None),
+    ],
+)
+def test_an_entry_says_whom_its_causes_blame(
+    passfuzz: Any, tmp_path: Path, known: Path, first: str | None, second: str | None, merged: tuple[str, ...] | None
+) -> None:
+    """A finding of an older version does not say it."""
+    findings = [found("a", "FuseOps", at_s=1.0), found("b", "CSE", at_s=2.0)]
+    out = left_by_a_run(tmp_path / "out", *findings)
+    rows = [replace(row_of(one), blames=blamed) for one, blamed in zip(findings, (first, second), strict=True)]
+    write_out(out, Report(facts(), tally(), tuple(rows)))
+    passfuzz("triage", out, "--known", known, "--mark", f"{A}=wont-fix")
+    (entry,) = read_registry(known).entries
+    assert entry.blames == (None if first is None else tuple(filter(None, (first,))))
+    passfuzz("triage", out, "--known", known, "--merge", f"{B}={A}")
+    (entry,) = read_registry(known).entries
+    assert (entry.also, entry.blames) == (("b",), merged)
+
+
+def test_a_promoted_case_says_whom_its_cause_blames(passfuzz: Any, tmp_path: Path, known: Path) -> None:
+    out = left_by_a_run(tmp_path / "out", replace(found("in other words"), blames="Mine"))
+    passfuzz("triage", out, "--known", known, "--promote", "all")
+    (entry,) = read_registry(known).entries
+    assert entry.blames == ("Mine",) and entry.names("Mine")
+    assert read_case(known.parent / "cases" / entry.case).blames == "Mine"
 
 
 def test_a_cause_with_an_entry_is_not_merged(passfuzz: Any, out: Path, known: Path) -> None:

@@ -16,6 +16,7 @@ from tvm import relax
 
 from generators.case import PassCall
 from oracles.checks import survives
+from oracles.evidence import BuiltUntyped
 from oracles.trace import Raised
 from oracles.tvm_errors import headline
 from oracles.verdict import Failed, Passed, Skipped
@@ -100,6 +101,13 @@ def test_an_error_that_happened_to_a_pass_is_a_crash(name: str) -> None:
     assert verdict.symptom == "crash"
     assert "\n" not in verdict.message
     assert "Traceback" in verdict.detail
+
+
+def test_of_a_call_that_cannot_be_typed_the_text_of_tvm_is_kept() -> None:
+    verdict = verdict_of(ill_typed_call)
+    assert isinstance(verdict, Failed) and isinstance(verdict.evidence, BuiltUntyped)
+    assert verdict.message.endswith(f"typed: {verdict.evidence.said}")
+    assert verdict.evidence.said.partition(": ")[2] in " ".join(verdict.detail.split())
 
 
 @pytest.mark.parametrize("name", REJECTIONS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import example, given
 
 from corpus.escapes import Markdown, one_line
 from corpus.readme import readme_text
+from corpus.store import write_case
 from reports.finding_files import LONGEST, MOST, FindingFiles, files_under, no_files
 from reports.finding_row import FindingRow
 from tests.corpus.test_store import stored_case
@@ -25,20 +27,34 @@ def folder(out: Path) -> Path:
     return made
 
 
+FAULT = ("The pass is wrong: *all* say [so].", "a & b <c>")
+
+
 def test_the_texts_are_those_of_the_files(tmp_path: Path) -> None:
-    made = folder(tmp_path)
-    (made / "repro.py").write_text("import tvm\n")
-    (made / "issue.md").write_text("# [Relax] FuseOps gives `x` \\[0\\]\n\ntext\n")
-    fault = ("The pass is wrong: *all* say [so].", "a & b <c>")
-    readme = readme_text(stored_case(), "repro", "0.27", difference=DIFFERENCE, fault=fault)
-    (made / "README.md").write_text(readme)
+    """What a report says in words of ours is for people: the title, the change and the fault are fields."""
+    stored = replace(stored_case(), title="[Relax] FuseOps gives `x` [0]", difference=DIFFERENCE, fault=FAULT)
+    write_case(folder(tmp_path), stored, "import tvm\n", "## Another heading\n", "another first line\n\ntext\n")
     read = files_under(tmp_path)(ROW)
     assert read.script == "import tvm\n"
     assert read.issue.endswith("text\n")
-    assert read.title == "[Relax] FuseOps gives x [0]"
+    assert read.title == stored.title
     assert read.difference == DIFFERENCE.rstrip("\n")
-    assert read.fault == fault
+    assert read.fault == FAULT
     assert not read.cut
+
+
+def test_what_a_case_says_is_not_looked_for_in_its_reports(tmp_path: Path) -> None:
+    readme = readme_text(stored_case(), "repro", "0.27", difference=DIFFERENCE, fault=FAULT)
+    write_case(folder(tmp_path), replace(stored_case(), difference="", fault=()), "import tvm\n", readme)
+    read = files_under(tmp_path)(ROW)
+    assert (read.difference, read.fault) == ("", ())
+
+
+def test_of_an_older_folder_the_change_and_the_fault_are_in_its_reports(tmp_path: Path) -> None:
+    readme = readme_text(stored_case(), "repro", "0.27", difference=DIFFERENCE, fault=FAULT)
+    write_case(folder(tmp_path), replace(stored_case(), difference=None, fault=None), "import tvm\n", readme)
+    read = files_under(tmp_path)(ROW)
+    assert (read.difference, read.fault) == (DIFFERENCE.rstrip("\n"), FAULT)
 
 
 def test_an_older_folder_has_its_report_as_the_issue(tmp_path: Path) -> None:

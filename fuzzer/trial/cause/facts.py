@@ -6,13 +6,14 @@ only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import tvm
 from tvm import relax
 
 from corpus.cause import Cause, FailureFacts, cause_of
+from corpus.culprit import culprit_from
 from corpus.reduce import Candidate
 from corpus.throw_site import sites
 from fuzzer.protocol import Plan
@@ -78,7 +79,7 @@ def cause_in(
     """The cause of the failure that a reduced case has. `culprit`: the pass that is blamed, as findings name it.
 
     Where not even what the module holds can be said, which is a fault of ours, the verdict alone has to do."""
-    looked = _Look(oracle, failed, named_in(culprit, repertoire.rows), case, plan, repertoire)
+    looked = _Look(oracle, failed, culprit_from(culprit).name, case, plan, repertoire)
     faults = OwnFaults()
     facts = faults.unless_at_fault(_LOOKING, lambda: _found(looked.facts), None)
     if facts is None:  # What fails ends the process, or does not end.
@@ -92,11 +93,6 @@ def _found(look: Callable[[], FailureFacts]) -> FailureFacts | None:
     """What a child finds; None where it does not come to its end. Raises ChildRaised."""
     facts = forked(look, LIMIT_S)
     return None if isinstance(facts, Ended) else facts
-
-
-def named_in(culprit: str, rows: Mapping[str, PassRow]) -> str:
-    """The culprit as the pass table names it: a schedule without its primitives."""
-    return culprit if culprit in rows else culprit.split("[")[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,11 @@ from functools import partial
 import tvm
 from tvm import s_tir
 
+from corpus.culprit import schedule_of
 from corpus.schedule import grown
 from fuzzer.trial.cause.taken import GoesWrong, Rule, Taken
 from generators.case import PassCall
 from generators.passes.dlight import rule_source
-from generators.passes.row import Role
-from generators.passes.table import the
 from generators.tvm_api import PASS_NAMES, IRModule, PrimFunc
 from oracles.broken import types_of
 from oracles.ir.fingerprint import fingerprint
@@ -58,8 +57,7 @@ def _blamed(call: PassCall, prefix: _Prefix, step: Step) -> Rule:
     taken = Taken(step, types_of(prefix.before))
     if rule_source(call) and prefix.primitive in MARKS:
         return Rule(call.name, taken, f"wrong from {prefix.primitive} on")
-    name = f"{the(Role.SCHEDULES).name}[{prefix.primitive}]"
-    return Rule(name, taken, told(misdone(prefix.before, prefix.after)))
+    return Rule(str(schedule_of(prefix.primitive)), taken, told(misdone(prefix.before, prefix.after)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from corpus.cause import Cause
+from corpus.culprit import culprit_from, culprit_in
 from corpus.reduce import Candidate, candidate_of
-from corpus.schedule import culprit_named
 from corpus.store import StoredCase, read_case
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
-from fuzzer.trial.cause.facts import cause_in, named_in
+from fuzzer.trial.cause.facts import cause_in
 from fuzzer.trial.rejudge import Rejudge
 from fuzzer.trial.repertoire import Repertoire, repertoire_of
 from oracles.verdict import Failed
@@ -33,14 +33,14 @@ def cause_of_case(folder: Path, scratch: Path) -> Cause | None:
     if failure is None:
         return None
     blamed = stored.culprit if failure.symptom == stored.symptom and stored.culprit else failure.culprit
-    blamed = culprit_named(named_in(blamed, repertoire.rows), stored.case.passes)
+    blamed = str(culprit_in(culprit_from(blamed).name, stored.case.passes))
     failed = Failed(failure.symptom, failure.message, failure.detail, blamed, failure.evidence, failure.difference)
     return cause_in(failure.oracle, failed, blamed, candidate, plan, repertoire).cause
 
 
 def _failure_of(stored: StoredCase, candidate: Candidate, plan: Plan, repertoire: Repertoire) -> Failure | None:
     """What the case fails with today, by its own oracle and culprit; None where it does not."""
-    culprit = named_in(stored.culprit or "", repertoire.rows)
+    culprit = culprit_from(stored.culprit or "").name
     known = Failure(
         stored.case.origin.index or 0, stored.oracle or "", stored.symptom or "", stored.message or "", "", culprit, "B"
     )

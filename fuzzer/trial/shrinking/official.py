@@ -35,7 +35,7 @@ from generators.tvm_api import IRModule, Node, Target
 from oracles.activities import Announce, Applying, Building
 from oracles.builds.build import passes_to_come, rest_of_pipeline
 from oracles.checks import pipelines
-from oracles.evidence import AcrossProcesses, Died, Hung, OutOfMemory
+from oracles.evidence import AcrossProcesses, BuiltUntyped, Died, Hung, OutOfMemory
 from oracles.forked import limit_memory
 from oracles.ir.fingerprint import fingerprint
 from oracles.oracle import Stage, StepOracle, TraceOracle
@@ -211,6 +211,5 @@ def _heard(failure: Failure, module: IRModule, plan: Plan, call: Compiles) -> He
 def _thrown_alike(failure: Failure, threw: Threw) -> bool:
     """Whether two exceptions are one: the same throw site, and the same message but for names and numbers."""
     site = sites(threw.traceback)[-1:]
-    return (
-        bool(site) and site == sites(failure.detail)[-1:] and normalise(failure.message).endswith(normalise(threw.said))
-    )
+    said = failure.evidence.said if isinstance(failure.evidence, BuiltUntyped) else failure.message
+    return bool(site) and site == sites(failure.detail)[-1:] and normalise(said) == normalise(threw.said)

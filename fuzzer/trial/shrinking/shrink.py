@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import tvm
 
+from corpus.culprit import culprit_in
 from corpus.finding import Aftermath, Expectation, Finding, OutputTolerance, flatten_outputs
 from corpus.reduce import Candidate, Smallest, as_case, reduce
 from corpus.reduce.candidate import StepStats
-from corpus.schedule import culprit_named
 from corpus.signature import operators_in, signature_of
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
@@ -120,7 +120,7 @@ def _finding(asked: _Asked, reduction: Smallest, blamed: str, official: str, lik
     faults.unless_at_fault(AGAIN, lambda: asked.rejudge.interesting(candidate), False)
     last = asked.rejudge.last or failure
     case = as_case(candidate, like)
-    blamed = culprit_named(blamed, case.passes)
+    blamed = str(culprit_in(blamed, case.passes))
     verdict = Failed(last.symptom, last.message, last.detail or failure.detail, blamed, last.evidence, last.difference)
     signature = signature_of(last.oracle, verdict, blamed, operators_in(case.module.script))
     found = cause_in(failure.oracle, verdict, blamed, candidate, plan, repertoire)
@@ -142,6 +142,7 @@ def _finding(asked: _Asked, reduction: Smallest, blamed: str, official: str, lik
         fault=further.fault,
         promise=ORACLES[failure.oracle].promise,
         cause=str(replace(found.cause, certain=found.cause.certain and not faults.lines)),
+        blames=found.cause.blames,
         own_fault=str(faults),
         aftermath=further.aftermath,
         environment=environment(),

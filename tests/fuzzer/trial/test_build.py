@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,23 @@ import pytest
 from tvm import relax
 
 from corpus.module_text import live_module
-from fuzzer.trial.build import blamed, not_to_be_built
+from fuzzer.trial.build import blamed, judge_builds, not_to_be_built
+from fuzzer.trial.experiment import Experiment
+from fuzzer.trial.options import JudgeOptions
+from fuzzer.trial.record import Record
 from generators.case import EntryCall, ModuleText
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, default_call
 from generators.source import SeededSource
 from oracles.builds import build
-from oracles.builds.builders import same_bug
+from oracles.builds.builders import BUILDERS, same_bug
 from oracles.builds.cuda_cpu import machine
+from oracles.builds.needs import LLVM
+from oracles.checks import survives
 from oracles.evidence import Evidence, InKernel, NotANumber, OrderOfThreads
 from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState, Position
+from oracles.table import BUILD
+from oracles.trace import MeaningState, Position, Raised
 from oracles.verdict import Failed, Passed, Skipped, Verdict
 from oracles.walk import taken
 from oracles.workbench import Workbench
@@ -93,6 +100,30 @@ class Module:
 
 def _not_to_be_built(module: Any, phase: Phase, applied: list[str]) -> Verdict | None:
     return not_to_be_built(Position.at(module, phase), [], applied, threads=False)
+
+
+RAISED = Raised("InternalError", "Check failed: planted", explicit=False)
+
+
+@pytest.mark.parametrize(
+    ("culprit", "lowered_by", "shown"),
+    [
+        ("FuseOps", ("LegalizeOps", "FuseOps"), (survives.ORACLE.name, "FuseOps", ("LegalizeOps", "FuseOps"))),
+        (build.CODEGEN, ("LegalizeOps",), (BUILD, build.CODEGEN, ())),
+    ],
+)
+def test_a_pass_that_raises_in_a_build_is_shown_as_any_that_crashes(
+    culprit: str, lowered_by: tuple[str, ...], shown: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module: Any = live_module(ModuleText(ARGSORT))
+    not_built = build.NotBuilt(culprit, RAISED, module, Phase.HIGH, lowered_by)
+    monkeypatch.setitem(BUILDERS, LLVM.name, replace(BUILDERS[LLVM.name], build=lambda *_: not_built))
+    start, record = Position.at(module), Record(0)
+    options = JudgeOptions(PASSES, {}, frozenset({BUILD}), force=True)
+    bench = Workbench(SeededSource(0), MeaningState(Numbers(module, ())))
+    experiment = Experiment(0, module, (), (), (), ())
+    judge_builds(experiment, options, SeededSource(0), bench, record, (), start, start)
+    assert [(one.oracle, one.culprit, one.tail) for one in record.failures] == [shown]
 
 
 def test_operators_that_a_skipped_pass_would_have_lowered_are_no_reason_to_blame_a_build() -> None:

@@ -32,7 +32,7 @@ from generators.passes.row import Phase
 from generators.passes.table import default_call
 from generators.targets import TARGETS
 from oracles.checks import input_unchanged, pipelines, survives
-from oracles.evidence import AcrossProcesses, Evidence, Hung, OutOfMemory
+from oracles.evidence import AcrossProcesses, BuiltUntyped, Evidence, Hung, OutOfMemory
 from oracles.table import BUILD
 from oracles.verdict import CODEGEN, CRASH, WRONG_RESULT
 from tests.patience import HANGS_S
@@ -154,7 +154,17 @@ def test_an_error_of_another_text_or_place_is_another(tmp_path: Path) -> None:
     text, place = replace(failure, message="InternalError: some other check"), replace(failure, detail="no traceback")
     assert official_entry(failure, case, plan, never) == COMPILE
     assert official_entry(text, case, plan, lambda _: False) == ""
+    longer = replace(failure, message=f"another error, of which the end is alike: {failure.message}")
+    assert official_entry(longer, case, plan, lambda _: False) == ""
     assert official_entry(place, case, plan, lambda _: False) == ""
+
+
+def test_of_a_call_that_cannot_be_typed_what_tvm_says_counts(tmp_path: Path) -> None:
+    plan = plan_at(tmp_path)
+    failure, case, _ = of_corpus("bf16-compute-legalize-let", plan)
+    told = replace(failure, message="in words of ours")
+    assert official_entry(replace(told, evidence=BuiltUntyped(failure.message)), case, plan, never) == COMPILE
+    assert official_entry(replace(told, evidence=BuiltUntyped("another")), case, plan, lambda _: False) == ""
 
 
 @pytest.mark.parametrize("evidence", [Hung(), OutOfMemory(), AcrossProcesses()])

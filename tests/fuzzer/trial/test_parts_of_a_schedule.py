@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from tvm import s_tir
 
+from corpus.culprit import culprit_in
 from corpus.reduce import Candidate
-from corpus.schedule import culprit_named, grown
+from corpus.schedule import grown
 from corpus.store import read_case
 from fuzzer.protocol import Plan
 from fuzzer.trial.cause import primitives
@@ -78,7 +79,7 @@ def cause_of_wrong(culprit: str, source: str, summed: str, scratch: Path) -> str
         module_of(PADDED.format(summed=summed)), (), (PassCall(culprit, source),), (EntryCall("main", (inputs,)),)
     )
     plan, failed = Plan(0, targets=("cuda",), scratch=str(scratch)), Failed(WRONG_RESULT, "value: [0] is 1.0, not 0.0")
-    named = culprit_named(culprit, case.passes)
+    named = str(culprit_in(culprit, case.passes))
     return str(cause_in(numeric.ORACLE.name, failed, named, case, plan, Repertoire(PASSES)).cause)
 
 
