@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.patience import HANGS_S
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("generators", "oracles", "corpus", "reports", "fuzzer", "tests")
+FOLDERS = ("generators", "oracles", "corpus", "reports", "fuzzer", "tests", "benchmarks")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from generators.passes import relax_bindings
 from generators.passes.row import PassRow
 from generators.passes.table import join
 from tests.oracles.oracle_bench import module_of
-from tests.project_copy import Piece, piece_of, project_copy, recipe, with_piece
+from tests.project_copy import ROOT, Piece, piece_of, project_copy, recipe, with_piece
 
 MODULE = """
 @I.ir_module
@@ -85,3 +86,26 @@ def test_a_pass_that_is_added_as_described_is_drawn_and_judged(title: str, tmp_p
     summary = json.loads((project.folder / "out" / "summary.json").read_text(encoding="utf-8"))
     assert summary["cases"] == 3
     assert summary["passes"][name]["applied"] > 0
+
+
+def test_the_table_counts_the_files_of_each_recipe() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\| (an? [\w ]+) \| (\d) \| (\d) \|$", text, re.MULTILINE)
+    counted = []
+    for title in re.findall(r"^## Add (.+)$", text, re.MULTILINE):
+        paths = {piece.path for piece in recipe(f"Add {title}")}
+        of_tests = {path for path in paths if path.startswith("tests/")}
+        counted.append((title, str(len(paths - of_tests)), str(len(of_tests))))
+    assert told == counted
+
+
+@pytest.mark.deep
+def test_a_project_that_has_followed_the_recipes_keeps_the_rules(tmp_path: Path) -> None:
+    """But for an operator, of which TVM has no other, and a pass that TVM's pipeline does not run."""
+    project = project_copy(tmp_path / "project")
+    for title in ("Add a pass", "Add a calling convention", "Add a target", "Add an oracle"):
+        project.follow(*recipe(title))
+    files = ("test_imports.py", "test_names.py", "test_tables.py", "test_decisions.py", "test_tests.py")
+    rows = ("generators/test_passes_table.py", "oracles/test_target_rows.py")
+    status, line = project.pytest(*(f"tests/{file}" for file in (*files, *rows)))
+    assert status == 0, line
