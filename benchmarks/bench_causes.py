@@ -33,7 +33,7 @@ HAND = Path(__file__).parent.parent / "tests" / "corpus" / "data" / "causes-by-h
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class ComparedPairs:
     """Pairs of findings: of different clusters with one cause, and of one cluster with two; and how many there are."""
 
     merged: tuple[tuple[str, str], ...]
@@ -42,7 +42,7 @@ class Pairs:
     other: int
 
 
-def compared(causes: Mapping[str, str], clusters: Mapping[str, Sequence[str]]) -> Pairs:
+def compared(causes: Mapping[str, str], clusters: Mapping[str, Sequence[str]]) -> ComparedPairs:
     """The causes of findings against clusters; findings that are in no cluster do not count."""
     of = {name: cluster for cluster, names in clusters.items() for name in names}
     both = sorted(name for name in causes if name in of)
@@ -51,7 +51,7 @@ def compared(causes: Mapping[str, str], clusters: Mapping[str, Sequence[str]]) -
     other = [pair for pair in pairs if of[pair[0]] != of[pair[1]]]
     merged = tuple((a, b) for a, b in other if causes[a] == causes[b])
     apart = tuple((a, b) for a, b in same if causes[a] != causes[b])
-    return Pairs(merged, apart, len(same), len(other))
+    return ComparedPairs(merged, apart, len(same), len(other))
 
 
 def folders_of(outs: Iterable[Path]) -> list[Path]:
@@ -94,7 +94,7 @@ def _by_entry(causes: Mapping[str, str], registry: Registry) -> dict[str, str]:
     return {name: cause if (entry := entries[name]) is None else entry.identity for name, cause in causes.items()}
 
 
-def _print(how: str, pairs: Pairs) -> None:
+def _print(how: str, pairs: ComparedPairs) -> None:
     print(f"{how}: pairs of one: {pairs.same}, of two: {pairs.other}")
     for what, found in (("merged though two", pairs.merged), ("apart though one", pairs.apart)):
         print(f"  {what}: {len(found)}")
