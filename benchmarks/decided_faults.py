@@ -47,7 +47,9 @@ FAULTS: dict[str, SeededFault] = {
     ),
     "a residual dropped": SeededFault(_without_residuals),
     "a large epsilon": SeededFault(_sub(r"epsilon=[\d.e-]+", "epsilon=0.01")),
-    "attention not scaled": SeededFault(_sub(r"R\.divide\((\w+), R\.const\(2\.\d+, .*\)\)", r"R.negative(R.negative(\1))")),
+    "attention not scaled": SeededFault(
+        _sub(r"R\.divide\((\w+), R\.const\(2\.\d+, .*\)\)", r"R.negative(R.negative(\1))")
+    ),
     "exp is exp2": SeededFault(_sub(r"T\.exp\(", "T.exp2("), legal=True),
     "a maximum is a minimum": SeededFault(_sub(r"T\.max\(", "T.min("), legal=True),
 }  # fmt: skip

@@ -1,4 +1,5 @@
-"""One name, one meaning: no two files of the rooms and of `benchmarks` give a class or a type alias at their top the same name."""
+"""One name, one meaning: a class or a type alias at the top of a file of the rooms or `benchmarks` has a name that no
+other file gives."""
 
 from __future__ import annotations
 

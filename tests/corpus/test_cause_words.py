@@ -1,8 +1,8 @@
-"""The words that causes are made of stand in the registry: a cause is compared with `==`, so that who rewords one of them
-makes known bugs new.
+"""The words that causes are made of are in the registry: causes are compared with `==`, so a word that changes makes
+known bugs new.
 
-Here: the constants of the files that make causes. `tests/fuzzer/trial/test_facts.py` judges every stored case again, and
-compares the whole cause.
+Here: the constants of the files that make causes. `tests/fuzzer/trial/test_facts.py` judges every stored case again
+and compares the whole cause.
 """
 
 from __future__ import annotations
