@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from typing_extensions import assert_never
 
+from fuzzer.oneshot.explained_values import explain
 from fuzzer.oneshot.messages import Culprit, FaultLine, Note, OracleRow
 from fuzzer.oneshot.prepare import KILLED, STAGE_S, NotCarriedOut, Subject, own_fault
-from fuzzer.oneshot.values import explain
 from fuzzer.processes.lines import Say, in_child
 from fuzzer.protocol import Failure, Found, OwnFault
 from fuzzer.results import CheckRow
