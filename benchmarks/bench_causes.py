@@ -1,7 +1,7 @@
 """How well causes agree with bugs that people have told apart by hand.
 
 Every case folder is judged again in a process of its own, which gives the failure with its details; the causes are held
-against clusters of the same findings that somebody made by reading TVM. A pair is merged wrongly where two bugs have
+against clusters of the same findings that a person made by reading TVM. A pair is merged wrongly where two bugs have
 one cause, and left apart where one bug has two. Both are counted twice: by cause alone, and as runs count, for which
 the causes of one entry of the registry are one.
 
@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def _by_entry(causes: Mapping[str, str], registry: Registry) -> dict[str, str]:
-    """The causes with that of their entry in the place of those that a person has joined with it."""
+    """The causes with that of their entry in place of those that a person has joined with it."""
     entries = {name: registry.match(cause) for name, cause in causes.items()}
     return {name: cause if (entry := entries[name]) is None else entry.identity for name, cause in causes.items()}
 

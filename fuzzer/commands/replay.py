@@ -55,12 +55,12 @@ def replay(
     """A column for each TVM, with a row for each case. None is the corpus that comes with passfuzz, no version the
     installed TVM, no number of jobs one for each CPU.
 
-    versions: as `--tvm` has them. trust: whether scripts of somebody else may run, and all of them without walls around
+    versions: as `--tvm` has them. trust: whether scripts of another user may run, and all of them without walls around
     them. known: the registry of known causes. resume: rows of an interrupted replay of this corpus are taken as they
     are, where neither the case nor the TVM has changed.
 
     A TVM that cannot be had has a column that says why. Raises UsageError where there is no case, for a `--tvm` that
-    can be none, or a script of somebody else and no trust; EnvironmentFault where no TVM is named and the
+    can be none, or a script of another user and no trust; EnvironmentFault where no TVM is named and the
     installed one does not work.
     """
     begun = time.monotonic()
@@ -84,7 +84,7 @@ def replay(
 
 
 def read_cases(folder: Path, trust: bool) -> list[Replayable]:
-    """The cases of a corpus. Raises UsageError where there is none, or a script of somebody else and no trust."""
+    """The cases of a corpus. Raises UsageError where there is none, or a script of another user and no trust."""
     try:
         cases = list(replayable(folder))
     except NotADirectoryError as error:

@@ -58,7 +58,7 @@ def check(subject: Subject, say: Say) -> None:
     for breach in breaches(_applied(subject), subject.repertoire.rows):
         say(Note(breach.sentence))
     if subject.request.own.tolerance is not None:
-        say(Note(f"floats are compared within {subject.request.own.tolerance}, in place of bounds of the reference"))
+        say(Note(f"floats are compared within {subject.request.own.tolerance}, instead of the bounds of the reference"))
     outcome = outcome_of(subject)
     for row in outcome.rows:
         say(OracleRow(row))

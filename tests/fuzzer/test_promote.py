@@ -1,4 +1,4 @@
-"""`passfuzz promote`: the folder of a finding becomes a case and an entry, and nobody's own by that."""
+"""`passfuzz promote`: the folder of a finding becomes a case and an entry, and no user's own by that."""
 
 from __future__ import annotations
 
