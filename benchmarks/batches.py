@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from benchmarks.children import Say, in_child
+from benchmarks.children import ToParent, in_child
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Lines, line_of
 from fuzzer.processes.pool import BATCH
@@ -61,7 +61,7 @@ def judge_indices(plan: Plan, indices: Sequence[int], without: Sequence[str] = (
     return JudgedBatch(tally, cpu_s, crashed, tuple(failures))
 
 
-def _judge(plan: Plan, repertoire: Repertoire, batch: Sequence[int], say: Say[bytes]) -> None:
+def _judge(plan: Plan, repertoire: Repertoire, batch: Sequence[int], say: ToParent[bytes]) -> None:
     """A line for each case that was judged."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         recorder = Recorder.create(Path(folder) / "flight")

@@ -1,7 +1,7 @@
 """How well causes agree with bugs that people have told apart by hand.
 
 Every case folder is judged again in a process of its own, which gives the failure with its details; the causes are held
-against clusters of the same findings that somebody made by reading TVM. A pair is merged wrongly where two bugs have
+against clusters of the same findings that a person made by reading TVM. A pair is merged wrongly where two bugs have
 one cause, and left apart where one bug has two. Both are counted twice: by cause alone, and as runs count, for which
 the causes of one entry of the registry are one.
 
@@ -33,7 +33,7 @@ HAND = Path(__file__).parent.parent / "tests" / "corpus" / "data" / "causes-by-h
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class ComparedPairs:
     """Pairs of findings: of different clusters with one cause, and of one cluster with two; and how many there are."""
 
     merged: tuple[tuple[str, str], ...]
@@ -42,7 +42,7 @@ class Pairs:
     other: int
 
 
-def compared(causes: Mapping[str, str], clusters: Mapping[str, Sequence[str]]) -> Pairs:
+def compared(causes: Mapping[str, str], clusters: Mapping[str, Sequence[str]]) -> ComparedPairs:
     """The causes of findings against clusters; findings that are in no cluster do not count."""
     of = {name: cluster for cluster, names in clusters.items() for name in names}
     both = sorted(name for name in causes if name in of)
@@ -51,7 +51,7 @@ def compared(causes: Mapping[str, str], clusters: Mapping[str, Sequence[str]]) -
     other = [pair for pair in pairs if of[pair[0]] != of[pair[1]]]
     merged = tuple((a, b) for a, b in other if causes[a] == causes[b])
     apart = tuple((a, b) for a, b in same if causes[a] != causes[b])
-    return Pairs(merged, apart, len(same), len(other))
+    return ComparedPairs(merged, apart, len(same), len(other))
 
 
 def folders_of(outs: Iterable[Path]) -> list[Path]:
@@ -89,12 +89,12 @@ def main() -> None:
 
 
 def _by_entry(causes: Mapping[str, str], registry: Registry) -> dict[str, str]:
-    """The causes with that of their entry in the place of those that a person has joined with it."""
+    """The causes with that of their entry in place of those that a person has joined with it."""
     entries = {name: registry.match(cause) for name, cause in causes.items()}
     return {name: cause if (entry := entries[name]) is None else entry.identity for name, cause in causes.items()}
 
 
-def _print(how: str, pairs: Pairs) -> None:
+def _print(how: str, pairs: ComparedPairs) -> None:
     print(f"{how}: pairs of one: {pairs.same}, of two: {pairs.other}")
     for what, found in (("merged though two", pairs.merged), ("apart though one", pairs.apart)):
         print(f"  {what}: {len(found)}")

@@ -30,7 +30,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import tvm_ffi
 from tvm import tirx
 
-from benchmarks.children import Say, in_child
+from benchmarks.children import ToParent, in_child
 from fuzzer.worker.child import before_forking
 from generators import tvm_api
 from generators.case import PassCall
@@ -62,7 +62,7 @@ BARRIERS_EACH = 4
 """So many needed barriers are deleted of one program, each in another function."""
 
 
-_listeners: list[Say[str]] = []
+_listeners: list[ToParent[str]] = []
 """Called by a child with the stage that it comes to."""
 
 
@@ -223,7 +223,7 @@ def _without(module: Any, variable: Any, function: Any, number: int) -> Any:
 def apart(action: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
     """What an action gives in a process of its own, which TVM may end: then the stage that it ended in."""
 
-    def answer(say: Say[str | dict[str, Any]]) -> None:
+    def answer(say: ToParent[str | dict[str, Any]]) -> None:
         _listeners.append(say)
         try:
             said = action(*arguments)

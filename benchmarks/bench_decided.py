@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from benchmarks.children import Say, in_child
+from benchmarks.children import ToParent, in_child
 from benchmarks.decided_faults import FAULTS, planted
 from benchmarks.decided_modules import MODULES
 from benchmarks.reduce_families import FAMILIES
@@ -45,7 +45,7 @@ Word: TypeAlias = tuple[str, str, str]
 def judged(module: Any, calls: Sequence[EntryCall], passes: Sequence[PassCall]) -> tuple[list[Word], float]:
     """The numeric oracle's word on each pass, up to one that raises or crashes."""
 
-    def work(say: Say[Word]) -> None:
+    def work(say: ToParent[Word]) -> None:
         bench = Workbench(SeededSource(0), MeaningState(Numbers(module, calls)), {})
         for step in walk(Position.at(module), passes, PASSES, bench):
             if step.after is not None and step.changed:

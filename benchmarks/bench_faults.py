@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.campaigns import Campaign, Row, run_campaign
+from benchmarks.campaigns import Campaign, JsonRow, run_campaign
 
 CLEAN_FILE = """import runpy
 loaded = runpy.run_path({path!r})
@@ -56,18 +56,18 @@ def loadable(path: Path, clean: bool) -> Iterator[Path]:
 
 
 def measure(
-    path: Path, name: str, seconds: float, seed: int, wanted: Callable[[Row], bool] | None, target: str = "llvm"
+    path: Path, name: str, seconds: float, seed: int, wanted: Callable[[JsonRow], bool] | None, target: str = "llvm"
 ) -> Campaign:
     """One campaign on one pass, to the first wanted finding; without `wanted` it gets the whole time."""
 
-    def content(rows: list[Row]) -> bool:
+    def content(rows: list[JsonRow]) -> bool:
         return wanted is not None and any(map(wanted, rows))
 
     options = ["--load", str(path), "--passes", name, "--seed", str(seed), "--target", target]
     return run_campaign(options, seconds, content)
 
 
-def line(name: str, campaign: Campaign, mine: Sequence[Row]) -> str:
+def line(name: str, campaign: Campaign, mine: Sequence[JsonRow]) -> str:
     """One row of the table; `mine` are the findings that count."""
     first = min(mine, key=lambda row: float(row["at_s"]), default=None)
     said = "" if first is None else f"{first['oracle']}: {first['symptom']}, tier {first['tier']}: {first['message']}"
@@ -97,7 +97,7 @@ def main() -> None:
             twin = measure(twins, name, options.seconds, options.seed, None, options.target) if options.twins else None
             theirs = frozenset() if twin is None else frozenset(row["cause"] for row in twin.findings)
 
-            def counts(row: Row, name: str = name, theirs: frozenset[object] = theirs) -> bool:
+            def counts(row: JsonRow, name: str = name, theirs: frozenset[object] = theirs) -> bool:
                 mine = row["culprit"] == name and row["oracle"] not in options.ignore
                 return mine and row["cause"] not in theirs
 

@@ -21,7 +21,7 @@ import numpy as np
 import tvm
 from tvm import tirx
 
-from benchmarks.children import Say, in_child
+from benchmarks.children import ToParent, in_child
 from generators import tvm_api
 from generators.passes.row import PassRow, Phase
 from generators.passes.table import PASSES, TIR_PIPELINE
@@ -133,7 +133,7 @@ def judged(row: PassRow, seed: int, index: int, *, show: bool = False) -> tuple[
 def in_a_child(row: PassRow, seed: int, indices: Sequence[int]) -> list[tuple[int, str, str]]:
     """(index, verdict, what there is to say) of each; "ended" is what ends the child, and the rest is not judged."""
 
-    def each(say: Say[tuple[int, str, str]]) -> None:
+    def each(say: ToParent[tuple[int, str, str]]) -> None:
         for index in indices:
             say((index, *judged(row, seed, index)))
 

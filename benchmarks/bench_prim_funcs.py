@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 from tvm import s_tir
 
-from benchmarks.children import Say, in_child
+from benchmarks.children import ToParent, in_child
 from generators.source import SeededSource
 from generators.tir.functions import draw_prim_func, draw_schedulable
 from generators.tir.prim_program import PrimProgram
@@ -33,7 +33,7 @@ DEADLINE_S = 30
 
 
 @dataclass(slots=True)
-class Tally:
+class ScheduleTally:
     """What was counted over some schedules."""
 
     applied: Counter[str] = field(default_factory=Counter)
@@ -43,7 +43,7 @@ class Tally:
     wrong: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: ScheduleTally) -> None:
         """Both together."""
         for name in ("applied", "refused", "broken", "numbers"):
             getattr(self, name).update(getattr(other, name))
@@ -89,7 +89,7 @@ def functions(cases: int, seed: int) -> None:
     print(f"numbers judged in {100 * (cases - bad) / cases:.1f} %, exact in {100 * exact / cases:.1f} %")
 
 
-def judged(scheduled: Scheduled, tally: Tally, index: int) -> None:
+def judged(scheduled: Scheduled, tally: ScheduleTally, index: int) -> None:
     """The numbers after the whole schedule; where they are wrong, the first step after which they are."""
     program = scheduled.original
     expected = outputs(program, program.module)
@@ -104,9 +104,9 @@ def judged(scheduled: Scheduled, tally: Tally, index: int) -> None:
             return
 
 
-def one_schedule(seed: int, index: int, steps: int, note: Say[str]) -> Tally:
+def one_schedule(seed: int, index: int, steps: int, note: ToParent[str]) -> ScheduleTally:
     """One program scheduled and judged. `note` gets the text of each step before it is taken."""
-    tally = Tally()
+    tally = ScheduleTally()
     source = SeededSource(seed, index)
     program = draw_schedulable(source)
     begun = time.process_time()
@@ -131,27 +131,27 @@ class _Step(msgspec.Struct, frozen=True, tag=True):
 
 
 class _Scheduled(msgspec.Struct, frozen=True, tag=True):
-    tally: Tally
+    tally: ScheduleTally
 
 
-_Said: TypeAlias = _Step | _Scheduled
+_ScheduleSaid: TypeAlias = _Step | _Scheduled
 
 
-def in_a_child(seed: int, index: int, steps: int) -> Tally:
+def in_a_child(seed: int, index: int, steps: int) -> ScheduleTally:
     """`one_schedule` in a forked process; what ends the process is counted with the primitive that did."""
 
-    def work(say: Say[_Said]) -> None:
+    def work(say: ToParent[_ScheduleSaid]) -> None:
         say(_Scheduled(one_schedule(seed, index, steps, lambda primitive: say(_Step(primitive)))))
 
-    last = [_Step("drawing"), *in_child(work, _Said, DEADLINE_S).messages][-1]
+    last = [_Step("drawing"), *in_child(work, _ScheduleSaid, DEADLINE_S).messages][-1]
     if isinstance(last, _Scheduled):
         return last.tally
-    return Tally(broken=Counter({f"{last.primitive}: ended the process": 1}))
+    return ScheduleTally(broken=Counter({f"{last.primitive}: ended the process": 1}))
 
 
 def schedules(cases: int, seed: int, steps: int) -> None:
     """Draws schedules and judges each."""
-    total = Tally()
+    total = ScheduleTally()
     for index in range(cases):
         total.add(in_a_child(seed, index, steps))
     applied, refused, broken = (sum(c.values()) for c in (total.applied, total.refused, total.broken))

@@ -275,7 +275,7 @@ def rejudging(stored: StoredCase, base: Candidate, scratch: str) -> tuple[Rejudg
 
 
 def looked_at(folder: Path, again: bool) -> Looked | str:
-    """What is left in one finding, or why nobody can tell."""
+    """What is left in one finding, or why that cannot be told."""
     try:
         stored = read_case(folder)
     except CorruptCase as error:

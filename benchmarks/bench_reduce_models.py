@@ -191,7 +191,7 @@ def _swapped_operator(module: T.IRModule, source: random.Random) -> Callable[[T.
 
 @relax.expr_functor.mutator
 class _Swapped(relax.PyExprMutator):  # type: ignore[misc]
-    """Puts another operator in the place of `wanted`."""
+    """Puts another operator in place of `wanted`."""
 
     def __init__(self, wanted: str) -> None:
         super().__init__()

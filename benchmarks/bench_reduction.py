@@ -14,7 +14,7 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.campaigns import Row, rows_of
+from benchmarks.campaigns import JsonRow, rows_of
 
 FIELDS = (
     "bindings_before",
@@ -28,7 +28,7 @@ FIELDS = (
 )
 
 
-def table(rows: Sequence[Row]) -> list[str]:
+def table(rows: Sequence[JsonRow]) -> list[str]:
     """A line for each field: its median and its worst value over the reduced findings."""
     reduced = [row["reduced"] for row in rows if row.get("reduced")]
     lines = [f"{len(rows)} findings, {len(reduced)} reduced", f"{'':18}{'median':>9}{'worst':>9}"]

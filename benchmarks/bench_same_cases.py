@@ -30,7 +30,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import tvm
 
 from benchmarks.batches import CHEAP, RELAX
-from benchmarks.children import Say, in_child
+from benchmarks.children import ToParent, in_child
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Plan
 from fuzzer.trial.experiment import Experiment
@@ -108,7 +108,7 @@ def drawn(kind: str, seed: int) -> Iterator[SavedCase]:
         module = str(tvm.ir.save_json(case.module))
         saved = SavedCase(kind, seed, index, module, case.calls, setup, passes, case.tiers)
 
-        def judged(say: Say[bool], saved: SavedCase = saved) -> None:
+        def judged(say: ToParent[bool], saved: SavedCase = saved) -> None:
             judge(saved.experiment(), options, SeededSource(saved.seed, saved.index))
             say(True)
 

@@ -14,43 +14,43 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.campaigns import Row, first_at, rows_of, run_campaign
+from benchmarks.campaigns import JsonRow, first_at, rows_of, run_campaign
 
 
 @dataclass(frozen=True, slots=True)
-class Bug:
+class SeededBug:
     """A bug of TVM and how a finding of it looks."""
 
     name: str
-    shows: Callable[[Row], bool]
+    shows: Callable[[JsonRow], bool]
 
 
-def _kills_in_dataflow(row: Row) -> bool:
+def _kills_in_dataflow(row: JsonRow) -> bool:
     """An impure memory.kill_tensor inside a dataflow block, at the pass that puts it there or the next that trips."""
     return "kill_tensor" in row["message"] or (row["culprit"] == "KillAfterLastUse" and row["oracle"] == "purity")
 
 
-def _undefined_after_lifting(row: Row) -> bool:
+def _undefined_after_lifting(row: JsonRow) -> bool:
     """A variable of the lifted part is used where it is not defined."""
     own = row["culprit"] in ("LiftTransformParams", "PartitionTransformParams")
     return own and ("undefined" in row["symptom"] or "not defined" in row["message"])
 
 
-def _not_legalised(row: Row) -> bool:
+def _not_legalised(row: JsonRow) -> bool:
     """An operator survives LegalizeOps, silently, and the code generator trips over it (0.27 says "cannot emit")."""
     return row["oracle"] in ("legalised", "executable") or "CodeGenVM cannot" in row["message"]
 
 
-def _crashes_on_if(row: Row) -> bool:
+def _crashes_on_if(row: JsonRow) -> bool:
     """The memory planner uses storage of an If's branch after it: seen as an undefined variable, or as a crash."""
     return row["culprit"] == "StaticPlanBlockMemory" and ("SIGSEGV" in row["message"] or row["symptom"] == "undefined")
 
 
 BUGS = (
-    Bug("#17340 KillAfterLastUse: impure kill in a dataflow block", _kills_in_dataflow),
-    Bug("#17231 LiftTransformParams: undefined variable", _undefined_after_lifting),
-    Bug("#17175 LegalizeOps: unknown shapes left", _not_legalised),
-    Bug("StaticPlanBlockMemory: storage of a branch used after an If", _crashes_on_if),
+    SeededBug("#17340 KillAfterLastUse: impure kill in a dataflow block", _kills_in_dataflow),
+    SeededBug("#17231 LiftTransformParams: undefined variable", _undefined_after_lifting),
+    SeededBug("#17175 LegalizeOps: unknown shapes left", _not_legalised),
+    SeededBug("StaticPlanBlockMemory: storage of a branch used after an If", _crashes_on_if),
 )
 
 
@@ -64,7 +64,7 @@ def main() -> None:
         print_times(rows_of(options.file))
         return
 
-    def content(rows: list[Row]) -> bool:
+    def content(rows: list[JsonRow]) -> bool:
         return all(any(bug.shows(row) for row in rows) for bug in BUGS)
 
     for seed in options.seeds:
@@ -74,7 +74,7 @@ def main() -> None:
         print_times(campaign.findings)
 
 
-def print_times(findings: Sequence[Row]) -> None:
+def print_times(findings: Sequence[JsonRow]) -> None:
     """One line for each bug: when it was first seen."""
     for bug in BUGS:
         at = first_at(findings, bug.shows)

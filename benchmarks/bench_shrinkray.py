@@ -121,7 +121,7 @@ def serve(listening: socket.socket, accepted: Callable[[T.IRModule], bool], call
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ReducerRow:
     """What a tool did. bytes: of the file as it left it. through: it had nothing left to try."""
 
     tool: str
@@ -142,14 +142,14 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class ReductionTask:
     """A folder with the file that is reduced, and the predicate."""
 
     folder: Path
     text: str
     accepted: Callable[[T.IRModule], bool]
 
-    def run(self, tool: str, command: list[str], result: Path, limit_s: float) -> Row:
+    def run(self, tool: str, command: list[str], result: Path, limit_s: float) -> ReducerRow:
         """The command's last word is the file, which is written first. `result`: what it leaves."""
         calls = self.folder / "calls"
         calls.write_text("")
@@ -167,7 +167,7 @@ class Bench:
             time.sleep(0.5)  # what was ended is gone when its account is closed
         module = tvm.script.from_source(result.read_text(encoding="utf-8"))
         bindings, statements = count_bindings(module), count_statements(module)
-        return Row(
+        return ReducerRow(
             tool, seconds, len(calls.read_text()), bindings, statements, len(result.read_bytes()), status is not None
         )
 
@@ -214,24 +214,24 @@ def _ended(command: list[str], log: Path, limit_s: float, there: Account | None)
     return seconds, status
 
 
-def compared(model: str, fault: str, shrinkray: Path, times: float, longest: float, folder: Path) -> list[Row]:
+def compared(model: str, fault: str, shrinkray: Path, times: float, longest: float, folder: Path) -> list[ReducerRow]:
     """passfuzz with the command, with the function, and shrinkray with the command, in this order."""
     module = (MODELS | FAMILIES)[model]()
-    bench = Bench(folder, module.script(show_meta=True), fails(model, fault))
+    task = ReductionTask(folder, module.script(show_meta=True), fails(model, fault))
     function = FUNCTION.format(root=str(ROOT), model=model, fault=fault, calls=str(folder / "calls"))
     (folder / "check.py").write_text(function, encoding="utf-8")
     print(f"{model}, {fault}: {count_bindings(module)} bindings, {count_statements(module)} statements", flush=True)
     ask, small, given = folder / "ask.sh", folder / "small.py", folder / "module.py"
-    rows = list[Row]()
+    rows = list[ReducerRow]()
     for tool, predicate in (("passfuzz command", str(ask)), ("passfuzz function", f"{folder / 'check.py'}:still_bad")):
         command = [str(Path(sys.executable).with_name("passfuzz")), "reduce", "--interesting", predicate]
         command += ["--time", TIME, "-o", str(small), str(given)]
-        rows.append(bench.run(tool, command, small, float("inf")))
+        rows.append(task.run(tool, command, small, float("inf")))
         print(rows[-1].line, flush=True)
         shutil.move(small, folder / f"{tool.replace(' ', '-')}.py")
     command = [str(shrinkray), "--parallelism", "1", "--ui", "basic", "--input-type", "arg", "--no-history"]
     command += ["--timeout", str(CALL_S), "--seed", str(SEED), str(ask), str(given)]
-    rows.append(bench.run("shrinkray", command, given, min(longest, times * rows[0].seconds)))
+    rows.append(task.run("shrinkray", command, given, min(longest, times * rows[0].seconds)))
     print(rows[-1].line, flush=True)
     return rows
 
@@ -246,7 +246,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, metavar="DIR", help="where files and logs stay, a folder for each model")
     options = parser.parse_args()
     print(f"  {'':18}{'seconds':>9}{'calls':>7}{'bindings':>10}{'statements':>12}{'bytes':>8}")
-    all_rows = list[list[Row]]()
+    all_rows = list[list[ReducerRow]]()
     for model, fault in CASES:
         if options.only not in model:
             continue
@@ -272,11 +272,11 @@ def main() -> None:
         )
 
 
-def _size(row: Row) -> int:
+def _size(row: ReducerRow) -> int:
     return row.bindings + row.statements
 
 
-def _ratio(theirs: float, ours: float, row: Row) -> str:
+def _ratio(theirs: float, ours: float, row: ReducerRow) -> str:
     """A lower bound where shrinkray was not through."""
     return f"{'' if row.through else '>= '}{theirs / ours:.1f}"
 

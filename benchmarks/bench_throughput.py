@@ -27,7 +27,7 @@ import tvm
 from tvm import relax
 
 from benchmarks.batches import CHEAP, RELAX, JudgedBatch, judge_indices
-from benchmarks.children import Say, in_child
+from benchmarks.children import ToParent, in_child
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import repertoire_of
 from fuzzer.worker.draw import draw_experiment
@@ -83,7 +83,7 @@ def lowered_prim_funcs(seed: int, indices: Sequence[int]) -> int:
     plan = Plan(seed=seed, kinds=("tir_pipeline",))
     repertoire = repertoire_of(plan)
 
-    def count(index: int, say: Say[int]) -> None:
+    def count(index: int, say: ToParent[int]) -> None:
         experiment = draw_experiment(plan, repertoire, index).experiment
         bench = Workbench(SeededSource(0), MeaningState(Numbers(experiment.module, ())))
         position: Position | None = Position.at(experiment.module)
@@ -129,7 +129,7 @@ def _compile_time(module: Any) -> float | None:
     In a child of its own, which the build may crash.
     """
 
-    def build(say: Say[float]) -> None:
+    def build(say: ToParent[float]) -> None:
         start = time.process_time()
         relax.VirtualMachine(relax.build(module, target=tvm.target.Target(TARGET)), tvm.cpu())
         say((time.process_time() - start) * 1e3)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-Row: TypeAlias = dict[str, Any]
+JsonRow: TypeAlias = dict[str, Any]
 """One line of findings.jsonl."""
 
 POLL_S = 0.25
@@ -26,14 +26,14 @@ GRACE_S = 60.0
 class Campaign:
     """What one campaign gave. cpu_s: user and system seconds of all its processes; early: stopped when content."""
 
-    findings: tuple[Row, ...]
-    summary: Row
+    findings: tuple[JsonRow, ...]
+    summary: JsonRow
     cpu_s: float
     status: int
     early: bool
 
 
-def rows_of(path: Path) -> list[Row]:
+def rows_of(path: Path) -> list[JsonRow]:
     """The rows of a findings.jsonl; empty where there is none yet. An unfinished last line is left out."""
     if not path.exists():
         return []
@@ -41,13 +41,13 @@ def rows_of(path: Path) -> list[Row]:
     return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
-def first_at(findings: Sequence[Row], wanted: Callable[[Row], bool]) -> float | None:
+def first_at(findings: Sequence[JsonRow], wanted: Callable[[JsonRow], bool]) -> float | None:
     """When the first wanted finding was made, in seconds from the start of its campaign."""
     return min((float(row["at_s"]) for row in findings if wanted(row)), default=None)
 
 
 def run_campaign(
-    options: Sequence[str], seconds: float, content: Callable[[list[Row]], bool] = lambda rows: False
+    options: Sequence[str], seconds: float, content: Callable[[list[JsonRow]], bool] = lambda rows: False
 ) -> Campaign:
     """One `passfuzz run` on one job, ended early by SIGINT once `content` with its findings.
 
@@ -70,7 +70,7 @@ def run_campaign(
 
 
 def _watch(
-    child: subprocess.Popen[bytes], out: Path, end: float, content: Callable[[list[Row]], bool]
+    child: subprocess.Popen[bytes], out: Path, end: float, content: Callable[[list[JsonRow]], bool]
 ) -> tuple[bool, int, float]:
     """Waits for the child: whether it was stopped early, its status, and the CPU seconds of it and its children."""
     early = False

@@ -13,7 +13,7 @@ import msgspec
 from oracles.forked import Write, written_by
 
 M = TypeVar("M")
-Say: TypeAlias = Callable[[M], None]
+ToParent: TypeAlias = Callable[[M], None]
 """Says a message to the parent."""
 DEADLINE_S = 60.0
 
@@ -28,7 +28,7 @@ class Said(Generic[M]):
     ended: bool
 
 
-def in_child(action: Callable[[Say[M]], None], of: Any, deadline_s: float = DEADLINE_S) -> Said[M]:
+def in_child(action: Callable[[ToParent[M]], None], of: Any, deadline_s: float = DEADLINE_S) -> Said[M]:
     """Runs `action` in a child of this process, both outputs silent unless PASSFUZZ_DEBUG is set. The deadline counts
     seconds in which the child could have got on. One child at a time: CPU seconds are those of all children.
 

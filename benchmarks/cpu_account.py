@@ -1,5 +1,5 @@
 """CPU seconds of a command with all that it starts, as a control group of the kernel counts them: also of processes
-that nobody waits for, which `getrusage` leaves out (Ray has the kernel discard its own)."""
+that no process waits for, which `getrusage` leaves out (Ray has the kernel discard its own)."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ Edit = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class SeededFault:
     """edit: of the script. legal: whether it is one of the PrimFuncs that LegalizeOps makes."""
 
     edit: Edit
@@ -37,23 +37,25 @@ def _without_residuals(script: str) -> str:
     return re.sub(r"R\.add\((\w+), (\w+)\)\n", dropped, script)
 
 
-FAULTS: dict[str, Fault] = {
-    "softmax along another axis": Fault(_sub(r"(R\.nn\.softmax\(.*), axis=-1\)", r"\1, axis=-2)")),
-    "relu is abs": Fault(_sub(r"R\.nn\.relu\(", "R.abs(")),
-    "gelu is silu": Fault(_sub(r"R\.nn\.gelu\(", "R.nn.silu(")),
-    "a weight not transposed": Fault(
+FAULTS: dict[str, SeededFault] = {
+    "softmax along another axis": SeededFault(_sub(r"(R\.nn\.softmax\(.*), axis=-1\)", r"\1, axis=-2)")),
+    "relu is abs": SeededFault(_sub(r"R\.nn\.relu\(", "R.abs(")),
+    "gelu is silu": SeededFault(_sub(r"R\.nn\.gelu\(", "R.nn.silu(")),
+    "a weight not transposed": SeededFault(
         _sub(r'(\w+): R\.Tensor\(\((\d+), \2\), dtype="(\w+)"\) = R\.permute_dims\((\w+), axes=None\)',
              r'\1: R.Tensor((\2, \2), dtype="\3") = R.negative(R.negative(\4))')
     ),
-    "a residual dropped": Fault(_without_residuals),
-    "a large epsilon": Fault(_sub(r"epsilon=[\d.e-]+", "epsilon=0.01")),
-    "attention not scaled": Fault(_sub(r"R\.divide\((\w+), R\.const\(2\.\d+, .*\)\)", r"R.negative(R.negative(\1))")),
-    "exp is exp2": Fault(_sub(r"T\.exp\(", "T.exp2("), legal=True),
-    "a maximum is a minimum": Fault(_sub(r"T\.max\(", "T.min("), legal=True),
+    "a residual dropped": SeededFault(_without_residuals),
+    "a large epsilon": SeededFault(_sub(r"epsilon=[\d.e-]+", "epsilon=0.01")),
+    "attention not scaled": SeededFault(
+        _sub(r"R\.divide\((\w+), R\.const\(2\.\d+, .*\)\)", r"R.negative(R.negative(\1))")
+    ),
+    "exp is exp2": SeededFault(_sub(r"T\.exp\(", "T.exp2("), legal=True),
+    "a maximum is a minimum": SeededFault(_sub(r"T\.max\(", "T.min("), legal=True),
 }  # fmt: skip
 
 
-def planted(fault: Fault, module: Any) -> Any | None:
+def planted(fault: SeededFault, module: Any) -> Any | None:
     """The module with the fault everywhere; None where it has no place for it."""
     if fault.legal:
         module = relax.transform.LegalizeOps()(module)

@@ -11,7 +11,7 @@ from tvm.relax.frontend.nn import op
 WIDTH, HEADS, TOKENS = 16, 2, 6
 
 
-class Mlp(nn.Module):
+class SmallMlp(nn.Module):
     """Linear layers with GELU, SiLU and ReLU between them."""
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Mlp(nn.Module):
         return self.down(op.relu(self.across(op.silu(self.up(x)))))
 
 
-class Attention(nn.Module):
+class SmallAttention(nn.Module):
     """Self-attention of HEADS heads."""
 
     def __init__(self) -> None:
@@ -39,12 +39,12 @@ class Attention(nn.Module):
         return self.out(op.reshape(op.permute_dims(mixed, [1, 0, 2]), (TOKENS, WIDTH)))
 
 
-class Block(nn.Module):
+class SmallBlock(nn.Module):
     """A block of an encoder: attention and a perceptron, each with a normalisation before it and a residual."""
 
     def __init__(self) -> None:
         self.first, self.second = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
-        self.attention = Attention()
+        self.attention = SmallAttention()
         self.up, self.down = nn.Linear(WIDTH, 2 * WIDTH), nn.Linear(2 * WIDTH, WIDTH)
 
     def forward(self, x: Any) -> Any:
@@ -52,11 +52,11 @@ class Block(nn.Module):
         return x + self.down(op.gelu(self.up(self.second(x))))
 
 
-class Encoder(nn.Module):
+class SmallEncoder(nn.Module):
     """So many blocks and a last normalisation."""
 
     def __init__(self, depth: int) -> None:
-        self.blocks = nn.ModuleList([Block() for _ in range(depth)])
+        self.blocks = nn.ModuleList([SmallBlock() for _ in range(depth)])
         self.last = nn.RMSNorm(WIDTH, -1, bias=False)
 
     def forward(self, x: Any) -> Any:
@@ -91,16 +91,16 @@ def _exported(model: Any, *shape: int, dtype: str = "float32") -> Any:
 
 
 MODULES: dict[str, Callable[[], Any]] = {
-    "mlp": lambda: _exported(Mlp(), 4, 12),
-    "encoder 1": lambda: _exported(Encoder(1), TOKENS, WIDTH),
-    "encoder 2": lambda: _exported(Encoder(2), TOKENS, WIDTH),
-    "encoder 4": lambda: _exported(Encoder(4), TOKENS, WIDTH),
-    "encoder 8": lambda: _exported(Encoder(8), TOKENS, WIDTH),
+    "mlp": lambda: _exported(SmallMlp(), 4, 12),
+    "encoder 1": lambda: _exported(SmallEncoder(1), TOKENS, WIDTH),
+    "encoder 2": lambda: _exported(SmallEncoder(2), TOKENS, WIDTH),
+    "encoder 4": lambda: _exported(SmallEncoder(4), TOKENS, WIDTH),
+    "encoder 8": lambda: _exported(SmallEncoder(8), TOKENS, WIDTH),
     "cnn 6": lambda: _exported(Cnn(), 1, 3, 6, 6),
-    "encoder 2 float16": lambda: _exported(Encoder(2), TOKENS, WIDTH, dtype="float16"),
-    "mlp float16": lambda: _exported(Mlp(), 4, 12, dtype="float16"),
-    "encoder 1 float16": lambda: _exported(Encoder(1), TOKENS, WIDTH, dtype="float16"),
-    "encoder 4 float16": lambda: _exported(Encoder(4), TOKENS, WIDTH, dtype="float16"),
+    "encoder 2 float16": lambda: _exported(SmallEncoder(2), TOKENS, WIDTH, dtype="float16"),
+    "mlp float16": lambda: _exported(SmallMlp(), 4, 12, dtype="float16"),
+    "encoder 1 float16": lambda: _exported(SmallEncoder(1), TOKENS, WIDTH, dtype="float16"),
+    "encoder 4 float16": lambda: _exported(SmallEncoder(4), TOKENS, WIDTH, dtype="float16"),
     "cnn 6 float16": lambda: _exported(Cnn(), 1, 3, 6, 6, dtype="float16"),
-    "mlp bfloat16": lambda: _exported(Mlp(), 4, 12, dtype="bfloat16"),
+    "mlp bfloat16": lambda: _exported(SmallMlp(), 4, 12, dtype="bfloat16"),
 }

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import msgspec
 from typing_extensions import assert_never
 
-from benchmarks.children import Say, in_child
+from benchmarks.children import ToParent, in_child
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.unjudged import unjudged_steps
@@ -43,7 +43,7 @@ class Fired:
     raised: Counter[str] = field(default_factory=Counter)
 
 
-class _Begun(msgspec.Struct, frozen=True, tag=True):
+class _CaseBegun(msgspec.Struct, frozen=True, tag=True):
     index: int
 
 
@@ -59,7 +59,7 @@ class _Applied(msgspec.Struct, frozen=True, tag=True):
     raised: bool
 
 
-_Said: TypeAlias = _Begun | _Drawn | _Applied
+_FireSaid: TypeAlias = _CaseBegun | _Drawn | _Applied
 
 
 def fired(plan: Plan, repertoire: Repertoire, indices: Iterable[int], batch: int = BATCH) -> Iterator[Fired]:
@@ -75,15 +75,15 @@ def fired(plan: Plan, repertoire: Repertoire, indices: Iterable[int], batch: int
 def _of_batch(plan: Plan, repertoire: Repertoire, batch: Sequence[int]) -> list[Fired]:
     """The first cases of the batch, up to the one that ends the child, if one does."""
 
-    def work(say: Say[_Said]) -> None:
+    def work(say: ToParent[_FireSaid]) -> None:
         for index in batch:
-            say(_Begun(index))
+            say(_CaseBegun(index))
             _apply(plan.at(index), repertoire, index, say)
 
     cases: list[Fired] = []
-    for message in in_child(work, _Said, BATCH_S).messages:
+    for message in in_child(work, _FireSaid, BATCH_S).messages:
         match message:
-            case _Begun(index):
+            case _CaseBegun(index):
                 cases.append(Fired(index))
             case _Drawn():
                 cases[-1].drawn = True
@@ -96,7 +96,7 @@ def _of_batch(plan: Plan, repertoire: Repertoire, batch: Sequence[int]) -> list[
     return cases or [Fired(batch[0])]
 
 
-def _apply(plan: Plan, repertoire: Repertoire, index: int, say: Say[_Said]) -> None:
+def _apply(plan: Plan, repertoire: Repertoire, index: int, say: ToParent[_FireSaid]) -> None:
     """Says what becomes of each pass of the case."""
     try:
         experiment = draw_experiment(plan, repertoire, index).experiment

@@ -18,7 +18,7 @@ LONGEST = 300
 """Characters of what a failing phase says that are kept."""
 
 
-class Recorder:
+class OutcomeRecorder:
     """Writes a line per phase of a test, and one per test."""
 
     def __init__(self, file: Path) -> None:
@@ -51,4 +51,4 @@ def _said(report: pytest.TestReport) -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(Recorder(Path(os.environ[VARIABLE])))
+    config.pluginmanager.register(OutcomeRecorder(Path(os.environ[VARIABLE])))

@@ -56,7 +56,7 @@ class Attention(nn.Module):  # type: ignore[misc]
         return self.o(joined), k, v
 
 
-class Block(nn.Module):  # type: ignore[misc]
+class TransformerBlock(nn.Module):  # type: ignore[misc]
     """A transformer block with a norm before each half."""
 
     def __init__(self, width: int, gated: bool) -> None:
@@ -79,7 +79,7 @@ class Encoder(nn.Module):  # type: ignore[misc]
     """Blocks one after another."""
 
     def __init__(self, depth: int) -> None:
-        self.blocks = nn.ModuleList([Block(8, gated=False) for _ in range(depth)])
+        self.blocks = nn.ModuleList([TransformerBlock(8, gated=False) for _ in range(depth)])
 
     def forward(self, x: Any) -> Any:
         """(1, n, 8) float32 -> the same."""
@@ -92,7 +92,7 @@ class Decoder(nn.Module):  # type: ignore[misc]
     """Gated blocks with a cache of keys and values: all of them are given and returned."""
 
     def __init__(self, depth: int) -> None:
-        self.blocks = nn.ModuleList([Block(8, gated=True) for _ in range(depth)])
+        self.blocks = nn.ModuleList([TransformerBlock(8, gated=True) for _ in range(depth)])
         self.head = nn.Linear(8, 16, bias=False)
 
     def forward(self, x: Any, cache: list[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""What a repro script answers, in one place for who writes scripts and for who reads what they say.
+"""What a repro script answers, in one place for what writes scripts and for what reads their answers.
 
 A script of any age runs alone, with TVM and nothing of ours, so that its exit status and the last line that it prints
 are an interface: they stay as they are. The templates of `corpus/frames` write these words; `fuzzer/replaying` and

@@ -1,8 +1,8 @@
 """One page for each known bug, and an index: `docs/bugs`, made by `make docs-bugs` and held by a test. No TVM here.
 
 The text of a page comes from an entry (`Bug`) and from the case folder that shows it, and is escaped: a title and a
-module may be anybody's. Code in `why` and `fix` stands between backticks. `python -m corpus.bug_pages` writes the pages
-of the registry.
+module may be any user's. Code in `why` and `fix` stands between backticks. `python -m corpus.bug_pages` writes the
+pages of the registry.
 """
 
 from __future__ import annotations

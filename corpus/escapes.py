@@ -67,7 +67,7 @@ class Written(str):
 
     @classmethod
     def of(cls, template: str, *values: object) -> Self:
-        """The template with a value in the place of each `{}`: as it is if it is of this language, escaped if not."""
+        """The template with a value in place of each `{}`: as it is if it is of this language, escaped if not."""
         return cls(template.format(*(one if isinstance(one, cls) else cls.escaped(one) for one in values)))
 
     @classmethod

@@ -82,7 +82,7 @@ class Finding:
     `cause`: as `str(corpus.cause.Cause)`, "" where it is not known; `blames`: as that has it. `environment`: names and
     versions of what it was seen on, for an issue. `official`: the call that shows it by an official pipeline, as Python
     text over `Module`; "" where none is known. `own_fault`: what raised in passfuzz while more was asked of the
-    finding, which makes its cause a guess; "" as a rule. `rate`: how many of its runs its script showed it in; None
+    finding, which makes its cause a guess; usually "". `rate`: how many of its runs its script showed it in; None
     where each one did.
     `by_reference`: TVM does not build or run what the passes give, so that the reference alone shows it.
     """

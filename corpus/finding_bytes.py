@@ -1,6 +1,6 @@
 """A Finding as bytes, for other processes and for `resume.json`, and back. Nothing runs, whatever the bytes say.
 
-A worker that judges somebody else's cases is behind walls, and what it answers is read by a process that is not; so it
+A worker that judges another user's cases is behind walls, and what it answers is read by a process that is not; so it
 is MessagePack of known fields, and no pickle. Arrays are as in `corpus.encoding`, the large ones as raw elements.
 """
 

@@ -74,7 +74,7 @@ def with_rate(folder: Mapping[str, bytes], rate: ReproRate) -> dict[str, bytes]:
 
 def save_finding(out: Path, finding: Finding, similar: Sequence[Similar] = (), *, made_here: bool = True) -> Path:
     """Writes `OUT/findings/<signature>/`, replacing what was there, and returns the folder. made_here: nothing of
-    somebody else has had a say in what the finding is."""
+    another user has had a say in what the finding is."""
     folder = out / finding.folder
     write_contents(folder, folder_of(finding, similar), made_here=made_here)
     return folder

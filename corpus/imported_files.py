@@ -1,6 +1,6 @@
 """The files of its author's that a Python file imports, found as Python finds them, and without running any.
 
-What is installed (Python's own library, packages in site-packages, TVM and what it needs, passfuzz itself) is nobody's
+What is installed (Python's own library, packages in site-packages, TVM and what it needs, passfuzz itself) is no user's
 own file: a script imports it as the user's file does. What is imported by a name that the program makes up is not seen.
 """
 
@@ -25,7 +25,7 @@ _EVERYWHERE = sys.stdlib_module_names | {"tvm", "tvm_ffi", "numpy", "ml_dtypes"}
 
 @dataclass(frozen=True, slots=True)
 class UserModule:
-    """A module of somebody's own. name: as it is imported. file: where its text is, None for a package without one.
+    """A module of the user's own. name: as it is imported. file: where its text is, None for a package without one.
 
     package: whether it has modules inside. top: the file or folder of the outermost package, as it lies beside.
     """
@@ -82,7 +82,7 @@ def _named(node: ast.AST, package: str) -> list[str]:
 
 
 def _along(name: str, search: Sequence[Path]) -> Iterator[UserModule]:
-    """A module and the packages around it, from the outermost on, as far as they are there and somebody's own."""
+    """A module and the packages around it, from the outermost on, as far as they are there and the user's own."""
     places, parts, top = list(search), name.split("."), ""
     if parts[0] in _EVERYWHERE:
         return

@@ -44,7 +44,7 @@ def issue_text(
     is Markdown where the file is read.
 
     stored: the case of the finding, as it is kept. similar: findings and known causes of the same cause or pass.
-    script: in place of the plain one, for a finding that only a test shows. tier: the best of all sightings of its
+    script: instead of the plain one, for a finding that only a test shows. tier: the best of all sightings of its
     cause, None for its own.
     """
     of = Markdown.of

@@ -1,7 +1,7 @@
 """Which case folders this user's passfuzz has written, on this machine. A secret key decides; no folder holds it.
 
 `corpus.store.write_case` leaves a mark in each folder whose case its caller has made: a keyed hash (HMAC-SHA-256) of
-all its files, with a key that is kept in the user's state folder. Somebody else's folder cannot have such a mark,
+all its files, with a key that is kept in the user's state folder. Another user's folder cannot have such a mark,
 whatever its files say; nor has one of ours in which a file was changed or added, texts for people (`*.md`) apart, nor a
 copy of a case that was not one's own. Where the key cannot be kept, there are no marks, and no folder is one's own.
 """

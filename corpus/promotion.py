@@ -1,7 +1,7 @@
 """A finding's folder as a case of a corpus: copied under a name that says what it shows. Nothing of it is run.
 
 The files are copied as they are. So the mark of one's own making (`corpus.own`) stays valid where it was, and a folder
-of somebody else gets none.
+of another user gets none.
 """
 
 from __future__ import annotations

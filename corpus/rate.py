@@ -1,4 +1,4 @@
-"""How often a script shows a failure that depends on chance, and what follows for who runs it."""
+"""How often a script shows a failure that depends on chance, and what follows for whoever runs it."""
 
 from __future__ import annotations
 

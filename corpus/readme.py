@@ -115,7 +115,7 @@ def _applies_the_pass(stored: StoredCase) -> bool:
 
 
 def _script_of(stored: StoredCase) -> Script | None:
-    """The script of a case; None where there is none, as a case of somebody else may name any oracle."""
+    """The script of a case; None where there is none, as a case of another user may name any oracle."""
     try:
         return script_of(stored)
     except MissingScript:

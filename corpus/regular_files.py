@@ -1,4 +1,4 @@
-"""Reading and copying files that somebody else wrote: regular ones of a bounded size, and nothing else.
+"""Reading and copying files that another user wrote: regular ones of a bounded size, and nothing else.
 
 A pipe would be waited for, a device never ends, and a symbolic link leads to files that are not the stranger's.
 """

@@ -63,7 +63,7 @@ def plain_text(stored: StoredCase, verified_by: str = "", call: str = "") -> str
     Python's or TVM's own traceback, a signal or a failed assertion shows the bug; there is no exit status, no child
     and no file beside it, but for a module that TVMScript cannot say (`module.json`) and arrays of thousands.
     verified_by: a call of TVM's verifier on `after`, the module that the last pass gives, where that shows the bug.
-    call: a line over `Module`, as of an official pipeline, that shows the bug in place of the passes and the check.
+    call: a line over `Module`, as of an official pipeline, that shows the bug instead of the passes and the check.
     KeyError when its target has no constructor.
     """
     if stored.symptom == DOES_NOT_BUILD:

@@ -68,7 +68,7 @@ class _Written:
         return ast.unparse(node)
 
     def lines(self, step: ast.expr, depth: int = 0) -> Iterator[str]:
-        """The statements of a step whose value nobody reads, so many levels in."""
+        """The statements of a step whose value nothing reads, so many levels in."""
         match step:
             case ast.NamedExpr(target=target, value=value):
                 yield from _indented(f"{target.id} = {self.text(value)}", depth)

@@ -215,7 +215,7 @@ _VERSION = re.compile(r"[\w.+-]{0,64}", re.ASCII)
 _Shape = TypeVar("_Shape", bound=msgspec.Struct)
 
 UNREADABLE = (OSError, ValueError, TypeError, LookupError, ArithmeticError, EOFError, RuntimeError, MemoryError)
-"""What reading what somebody else wrote may raise, subclasses included: malformed JSON (`msgspec.ValidationError`),
+"""What reading what another user wrote may raise, subclasses included: malformed JSON (`msgspec.ValidationError`),
 text that is no UTF-8, nesting too deep (RecursionError), large numbers (OverflowError), a cut archive (EOFError)."""
 
 

@@ -145,7 +145,7 @@ def operators_printed(text: str) -> tuple[str, ...]:
 
 
 def without_operators(text: str, instead: str) -> str:
-    """The text with something else in the place of each operator that it prints as a node."""
+    """The text with something else in place of each operator that it prints as a node."""
     done, at = [], 0
     for match in _OPERATOR.finditer(text):
         if match.start() >= at:

@@ -1,4 +1,4 @@
-"""What a value in a file should have been, in words for who has written the file by hand."""
+"""What a value in a file should have been, in words for the person who wrote it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def misfit(table: Mapping[str, object], fields: Mapping[str, object], required: 
 
 
 def _wanted(value: object, hint: object) -> str | None:
-    """What is wanted in the place of a value, in words; None where it is of this type."""
+    """What is wanted in place of a value, in words; None where it is of this type."""
     try:
         msgspec.convert(value, hint)
     except msgspec.ValidationError:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def write_folder(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Writes a folder with these files, in the place of one that is there. Raises OSError."""
+    """Writes a folder with these files, in place of one that is there. Raises OSError."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = folder.with_name(f".{folder.name}.{secrets.token_hex(6)}")  # mkdtemp would need a chmod, which walls refuse
     fresh.mkdir()

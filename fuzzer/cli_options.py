@@ -30,7 +30,7 @@ SubjectPath = Annotated[
     typer.Argument(
         help="A module (TVMScript .py, FILE.py:NAME, TVM JSON, .onnx, .pt2) or a case (folder).",
         metavar="SUBJECT",
-        readable=False,  # said by who reads it, as of any other file
+        readable=False,  # its reader says so, as of any other file
     ),
 ]
 Trust = Annotated[
@@ -46,7 +46,7 @@ Known = Annotated[
 ]
 Join = Annotated[
     bool,
-    typer.Option("--trust", help="Let cases of somebody else join the corpus of passfuzz, which is trusted."),
+    typer.Option("--trust", help="Let cases of another user join the corpus of passfuzz, which is trusted."),
 ]
 
 OneTvm = Annotated[

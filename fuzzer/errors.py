@@ -87,7 +87,7 @@ def refuse_empty(arguments: Sequence[str]) -> None:
     """Raises UsageError for an empty argument: no option takes one, and an empty path would be the current folder. An
     unset variable of a script gives one: `--out "$OUT"`."""
     for place, word in enumerate(arguments):
-        if word == "--":  # what follows is somebody else's command line
+        if word == "--":  # what follows is another program's command line
             return
         if word == "":
             before = arguments[place - 1] if place else ""
@@ -104,7 +104,7 @@ def tell(line: str) -> None:
     said."""
     try:
         print(f"passfuzz: {inert(one_line(line))}", file=sys.stderr)
-    except (OSError, ValueError):  # the stream of somebody who calls `main` from Python
+    except (OSError, ValueError):  # the stream of a program that calls `main` from Python
         return
 
 

@@ -65,7 +65,7 @@ def unreadable(path: Path, most: int | None) -> str | None:
     """
     try:
         status = path.stat()
-    except OSError:  # said by who reads it
+    except OSError:  # its reader says so
         return None
     if stat.S_ISDIR(status.st_mode):
         return A_FOLDER

@@ -74,7 +74,7 @@ class Known:
                 assert_never(entry.status)
 
     def doubt(self, row: FindingRow, said: str = "") -> str:
-        """A line where several entries match a finding; "" as a rule."""
+        """A line where several entries match a finding; usually ""."""
         lines = [str(entry.line) for entry in self.registry.matches(row.cause, _text(row, said))]
         if len(lines) < 2:
             return ""

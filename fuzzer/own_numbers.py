@@ -57,5 +57,5 @@ def _arrays(path: Path) -> dict[str, Array]:
             return {name: held[name] for name in held.files}
     except OSError as error:
         raise UsageError(f"--inputs {of_system(error)}") from error
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:  # NumPy's text is for who calls it from Python
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:  # NumPy's text is for its callers in Python
         raise UsageError(f"--inputs {path}: no .npz file of plain arrays, as numpy.savez writes it") from error

@@ -56,7 +56,7 @@ class Plan:
 
     @property
     def walled(self) -> bool:
-        """Whether workers read data of somebody else: they reach no network then, and write into their scratch only.
+        """Whether workers read data of another user: they reach no network then, and write into their scratch only.
         The file of --load is the user's own, and may do what it likes."""
         return self.corpus is not None and not self.trust and self.load is None
 

@@ -49,7 +49,7 @@ PIPE_WIDTH = 200
 
 
 WHOLE = "(the whole case)"
-"""Printed in the place of a pass where an oracle judges the module that was given, or all passes together."""
+"""Printed in place of a pass where an oracle judges the module that was given, or all passes together."""
 
 NAMED_ORACLES = 3
 """Up to so many oracles that say the same are named; more are counted."""

@@ -42,7 +42,7 @@ class Swallowing(io.FileIO):
         return memoryview(data).nbytes
 
     def _written(self, data: Buffer) -> int:
-        while (written := super().write(data)) is None:  # a full pipe that somebody has made non-blocking
+        while (written := super().write(data)) is None:  # a full pipe that another process has made non-blocking
             select.select([], [self.fileno()], [])
         return written
 
@@ -71,7 +71,7 @@ class Streams:
 
 @contextmanager
 def swallowing_streams() -> Iterator[Streams]:
-    """Puts streams that never fail in the place of `sys.stdout` and `sys.stderr`, until the block ends."""
+    """Puts streams that never fail in place of `sys.stdout` and `sys.stderr`, until the block ends."""
     _open_closed()
     before = sys.stdout, sys.stderr
     stdout, stderr = _swallowing(sys.stdout, STDOUT), _swallowing(sys.stderr, STDERR)

@@ -1,4 +1,4 @@
-"""Which parts of somebody else's data may run, decided before any of it does. No TVM here.
+"""Which parts of another user's data may run, decided before any of it does. No TVM here.
 
 A case folder that this user's passfuzz has written, or that comes with passfuzz, is taken as it is, and so is what the
 user says `--trust` to. Of anything else only plain TVMScript and constructors of the pass table are used.
@@ -47,7 +47,7 @@ def is_plain(folder: Path) -> bool:
 
 
 def admit(path: Path, case: Case, load: Path | None) -> None:
-    """Raises UsageError for what of somebody else's module or case would have to run as Python; warns where the kernel
+    """Raises UsageError for what of another user's module or case would have to run as Python; warns where the kernel
     puts no walls around the rest.
 
     path: what the user named. load: the file of --load, which is the user's own choice.
@@ -60,13 +60,13 @@ def admit(path: Path, case: Case, load: Path | None) -> None:
 
 def _refuse(path: Path, folder: Path | None, case: Case, load: Path | None) -> None:
     if case.load is not None and load is None:
-        raise UsageError(f"{path}: a case of somebody else that loads {case.load}: {HOW}; so does --load FILE.py")
+        raise UsageError(f"{path}: a case of another user that loads {case.load}: {HOW}; so does --load FILE.py")
     try:
         for call in (*case.setup, *case.passes):
             constructor(call.source)
             options_of(call.options)
     except NotOfTheTable as error:
-        raise UsageError(f"{path}: a case of somebody else applies {call.name}: {error}; {HOW}") from error
+        raise UsageError(f"{path}: a case of another user applies {call.name}: {error}; {HOW}") from error
     file = picked(path)[0] if folder is None else folder / "module.py"
     refused = None if case.module.json is not None else complaint_about(case.module.script)
     if refused is not None:

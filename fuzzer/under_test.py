@@ -14,7 +14,7 @@ from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.processes import lent
 from fuzzer.processes.start import ROOT, lending_command
 from fuzzer.replaying.environments import Tvm, check_name, find_tvm
-from fuzzer.replaying.messages import TvmReady
+from fuzzer.replaying.server_messages import TvmReady
 from fuzzer.replaying.warm import started
 from fuzzer.versions import MISSING, passfuzz_version
 

@@ -21,7 +21,8 @@ class TargetRow:
     source: the expression that constructs it. kind: TVM's name for the kind of that target. pipelines: rows of
     `generators.passes.table.PIPELINES`. threads: whether its loops run in the threads of a GPU. Then passes for GPUs
     apply, and a script that imports only TVM needs a device to show numbers. builder: the row of
-    `oracles.builds.needs.ROWS` that builds and runs modules, where this machine has what it needs.
+    `oracles.builds.needs.ROWS` that builds and runs modules, where this machine has what it needs. of_kind: it is the
+    target of modules of which only TVM's kind of target is known; one row of each kind is.
     """
 
     name: str
@@ -31,12 +32,13 @@ class TargetRow:
     threads: bool = False
     builder: str = "llvm"
     kind: str = "llvm"
+    of_kind: bool = False
 
 
 TARGETS: dict[str, TargetRow] = {
     row.name: row
     for row in (
-        TargetRow("llvm", 'tvm.target.Target("llvm")', "built by LLVM and run on the CPU"),
+        TargetRow("llvm", 'tvm.target.Target("llvm")', "built by LLVM and run on the CPU", of_kind=True),
         TargetRow(
             "cuda",
             _CUDA,
@@ -45,6 +47,7 @@ TARGETS: dict[str, TargetRow] = {
             threads=True,
             builder="cuda",
             kind="cuda",
+            of_kind=True,
         ),
         TargetRow(
             "cuda-cpu",
@@ -57,9 +60,9 @@ TARGETS: dict[str, TargetRow] = {
         ),
     )
 }
-"""All targets by name. The first of a kind is its default: see `of_kind`."""
+"""All targets by name. Their order is only that of lists for a reader."""
 
 
 def of_kind(kind: str | None) -> str:
-    """The name of the first target of one of TVM's kinds; DEFAULT where there is none."""
-    return next((row.name for row in TARGETS.values() if row.kind == kind), DEFAULT)
+    """The name of the target that stands for one of TVM's kinds; DEFAULT where there is none."""
+    return next((row.name for row in TARGETS.values() if row.kind == kind and row.of_kind), DEFAULT)

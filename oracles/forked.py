@@ -36,7 +36,7 @@ Write: TypeAlias = Callable[[bytes], None]
 THROUGH = 100
 """Exit status of a child that did its work. Others, 0 too, come from code under test that calls exit."""
 RAISED, CUT_OFF = 1000, 1001
-"""`Ended.status` in place of an exit status: the child's work raised; or it could not answer, because the code under
+"""`Ended.status` instead of an exit status: the child's work raised; or it could not answer, because the code under
 test has closed its pipe."""
 KEPT_TMPDIR = "PASSFUZZ_TMPDIR"
 """The variable that names the folder for what outlives a run, in processes whose $TMPDIR is the run's own."""

@@ -157,7 +157,7 @@ def _fits(step: Step) -> str | None:
 class StepOracle(Facts):
     """Judges one step.
 
-    on_error: whether steps that raised are judged too. judge_given: judges a module before any pass, in place of the
+    on_error: whether steps that raised are judged too. judge_given: judges a module before any pass, instead of the
     steps, where a user names no passes; None where it has nothing to say of one. unfit: says how the result of a step,
     though right, is no input for passes that a user chose to come next; None where it is one. rejection: what is said
     of a pass that refuses a module, where refusals are what a user wants to see kept; None where nothing is.

@@ -18,6 +18,7 @@ _ANSWERED_THROUGH: dict[int, tuple[int, int]] = {}
 
 
 def note_pipes() -> None:
+    """Notes what the pipes of this child lead to, for `require_pipes`, before the code under test runs."""
     _ANSWERED_THROUGH.clear()
     for number in map(int, os.listdir("/proc/self/fd")):
         with contextlib.suppress(OSError):  # The listing had a descriptor of its own.

@@ -1,4 +1,4 @@
-"""A tolerance of the user's own, in place of the bounds of the reference. No TVM here."""
+"""A tolerance of the user's own, instead of the bounds of the reference. No TVM here."""
 
 from __future__ import annotations
 

@@ -49,11 +49,11 @@ class Inconclusive:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Wrong. `symptom` is one word or two ("crash", "ill-formed", "wrong result"), `message` one line whose
-    numbers and names the signature strips, `detail` everything a reader needs, `culprit` the pass
-    (None: the pass of the step that was judged). `evidence`: what kind of wrong it is, for what decides something.
-    `difference`: the functions before and after the pass as a unified diff, where numbers went wrong, or why TVM
-    does not print them."""
+    """Wrong. `symptom` says what went wrong in words that the oracle fixes ("crash", "ill-formed", "wrong result"),
+    without names and numbers of the case. `message` is one line whose numbers and names the signature strips, `detail`
+    has everything a reader needs, `culprit` is the pass (None: the pass of the step that was judged). `evidence`: what
+    kind of wrong it is, for what decides something. `difference`: the functions before and after the pass as a unified
+    diff, where numbers went wrong, or why TVM does not print them."""
 
     symptom: str
     message: str

@@ -67,7 +67,7 @@ def _headline(report: Report) -> Markdown:
 
 
 def _news(causes: Sequence[CauseRow]) -> Markdown:
-    """The causes that somebody must look at, the worst first, one line each."""
+    """The causes that a person must look at, the worst first, one line each."""
     shown, left = one_screen(causes)
     if not causes:
         return Markdown("No finding.")

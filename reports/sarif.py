@@ -59,7 +59,7 @@ def _invocation(report: Report) -> JsonObject:
 
 
 def _rule(cause: CauseRow) -> JsonObject:
-    """A cause as a rule: its id is the same from run to run."""
+    """A cause as a rule of SARIF: its id is the same from run to run."""
     text = f"{best(cause).where}: {title(cause)}"
     return {
         "id": cause.id,

@@ -36,7 +36,7 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
     skipped: verdicts by reason, and cases. not_applicable: those verdicts among them where there was nothing to judge.
     cpu_s: CPU seconds of all workers. phases: CPU seconds by stage (generate, passes, reference, build, run, ...).
     passes and oracles: a row for each name; a row that was added to a tally has every column. undecided: steps of which
-    an oracle could say nothing, mostly as bounds were wider than values. met_ops and met_nodes: by pass, the operators
+    an oracle could say nothing, usually as bounds were wider than values. met_ops and met_nodes: by pass, the operators
     and the kinds of TIR nodes in the modules that it was given, for a share of the cases.
     """
 

@@ -10,7 +10,7 @@ scripts of deep tests run in a fresh Python.
 
 `inspect.stack` is cheap: TVM's parser asks for it at each function that it reads, for the line of one frame. To look
 for the modules of the sixty frames of pytest takes most of the time of reading a small decorated module (8 ms
-in place of 47 ms); `tvm.script.from_source` is as before.
+instead of 47 ms); `tvm.script.from_source` is as before.
 """
 
 from __future__ import annotations

@@ -173,11 +173,11 @@ def npz_like(draw: st.DrawFn, base: bytes) -> bytes:
 
 
 SPECIAL = ("absent", "empty", "folder", "pipe", "loop", "dangling", "device", "sparse", "unreadable")
-"""What may stand in the place of a file."""
+"""What may stand in place of a file."""
 
 
 def put(path: Path, what: str) -> None:
-    """Puts one of SPECIAL in the place of a file."""
+    """Puts one of SPECIAL in place of a file."""
     path.unlink(missing_ok=True)
     match what:
         case "absent":

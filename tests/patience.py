@@ -36,7 +36,7 @@ OF_COMMANDS = (
     "fuzzer.oneshot.by_predicate.CALL_S",
     "fuzzer.oneshot.by_predicate.QUICK_S",
     "fuzzer.oneshot.load_function.IMPORT_S",
-    "fuzzer.oneshot.values.STAGE_S",
+    "fuzzer.oneshot.explained_values.STAGE_S",
     "fuzzer.trial.load_file.DEADLINE_S",
     "fuzzer.trial.shrinking.shrink_across.READY_S",
     "fuzzer.worker.confirm.DEADLINE_S",

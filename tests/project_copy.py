@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shutil
@@ -13,20 +14,92 @@ from pathlib import Path
 from tests.patience import HANGS_S
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("generators", "oracles", "corpus", "reports", "fuzzer", "tests")
+FOLDERS = ("generators", "oracles", "corpus", "reports", "fuzzer", "tests", "benchmarks")
 
 
-def blocks(title: str, language: str = "python") -> list[str]:
-    """The blocks of a language under a heading of CONTRIBUTING.md."""
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A block of a recipe, and where its first line says that it goes.
+
+    above, row_of: the table above which its code is written, or into which it is put as one more row; "" for neither,
+    which is a new file. after: the first argument of the row that it follows; "" for before the closing bracket.
+    """
+
+    path: str
+    text: str
+    above: str = ""
+    row_of: str = ""
+    after: str = ""
+
+
+HEADING = re.compile(
+    r"""(?:\#|{\#)\ (?P<path>[\w/]+\.py(?:\.j2)?):\ (?:
+        a\ new\ file
+        | above\ (?P<above>\w+)
+        | a\ row\ of\ (?P<row_of>\w+)(?:,\ after\ "(?P<after>[^"]+)")?
+    )(?:\ \#})?""",
+    re.VERBOSE,
+)
+
+
+def recipe(title: str) -> tuple[Piece, ...]:
+    """The blocks of Python and Jinja under a heading of CONTRIBUTING.md."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (section,) = re.findall(rf"^## {title}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
-    return re.findall(rf"```(?:{language})\n(.*?)```", section, re.DOTALL)
+    return tuple(piece_of(block) for block in re.findall(r"```(?:python|jinja)\n(.*?)```", section, re.DOTALL))
 
 
-def recipe(title: str) -> dict[str, str]:
-    """The blocks of Python and Jinja there, by the file that their first line names."""
-    found = blocks(title, "python|jinja")
-    return {re.findall(r"[\w/]+\.py(?:\.j2)?", block.splitlines()[0])[0]: block for block in found}
+def piece_of(block: str) -> Piece:
+    """A block by its first line. A new file keeps that line; code that is added to a file does not."""
+    heading, text = block.split("\n", 1)
+    found = HEADING.fullmatch(heading)
+    assert found is not None, f"{heading!r} does not say where the block goes"
+    places = found.groupdict(default="")
+    return Piece(text=text if places["above"] or places["row_of"] else block, **places)
+
+
+def assignment(source: str, name: str) -> ast.Assign | ast.AnnAssign:
+    """The statement of a file that makes a table."""
+    (found,) = (
+        node
+        for node in ast.parse(source).body
+        if isinstance(node, (ast.Assign, ast.AnnAssign))
+        and name in [ast.unparse(one) for one in (node.targets if isinstance(node, ast.Assign) else [node.target])]
+    )
+    return found
+
+
+def display(source: str, name: str) -> ast.Tuple | ast.Dict:
+    """The rows of a table: the outermost tuple or dict that is written out."""
+    value = assignment(source, name).value
+    assert value is not None
+    return next(node for node in ast.walk(value) if isinstance(node, (ast.Tuple, ast.Dict)))
+
+
+def line_after(source: str, piece: Piece) -> int:
+    """How many lines of the file stand before the new ones."""
+    if piece.above:
+        return assignment(source, piece.above).lineno - 1
+    rows = display(source, piece.row_of)
+    if not piece.after:
+        assert rows.end_lineno is not None
+        return rows.end_lineno - 1
+    (end,) = (
+        node.end_lineno
+        for node in ast.walk(rows)
+        if isinstance(node, ast.Call) and node.args and ast.unparse(node.args[0]) == repr(piece.after)
+    )
+    assert end is not None
+    return end
+
+
+def with_piece(source: str, piece: Piece) -> str:
+    """A file with code above a table, or with one more row."""
+    lines = source.splitlines(keepends=True)
+    place = line_after(source, piece)
+    if piece.row_of and not piece.after:
+        assert lines[place].lstrip()[0] in ")}", f"the closing bracket of {piece.row_of} has no line of its own"
+    return "".join((*lines[:place], piece.text, *(["\n\n"] if piece.above else []), *lines[place:]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +108,15 @@ class ProjectCopy:
 
     folder: Path
 
-    def write(self, path: str, text: str) -> None:
-        """Writes a file that must not be there yet."""
-        with (self.folder / path).open("x", encoding="utf-8") as file:
-            file.write(text)
-
-    def add_row(self, path: str, table: str, block: str) -> None:
-        """Puts the functions of a block above `table`, and the row that it calls ROW into the table."""
-        before, mark, row = block.partition("ROW = ")
-        assert mark, f"the block for {path} has no ROW"
-        file = self.folder / path
-        text = file.read_text(encoding="utf-8")
-        assert text.count(table) == 1 and text.count(f"\n{table}") == 1
-        head, _, tail = text.partition(table)
-        opening = "for row in (\n"
-        assert opening in tail
-        file.write_text(head + before + table + tail.replace(opening, f"{opening}{row.strip()},\n", 1), "utf-8")
+    def follow(self, *pieces: Piece) -> None:
+        """Writes new files, which must not be there yet, and adds to those that are there."""
+        for piece in pieces:
+            file = self.folder / piece.path
+            if piece.above or piece.row_of:
+                file.write_text(with_piece(file.read_text(encoding="utf-8"), piece), encoding="utf-8")
+            else:
+                with file.open("x", encoding="utf-8") as new:
+                    new.write(piece.text)
 
     def python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Runs Python on the copy; nothing of the original project can be imported."""
@@ -65,9 +131,15 @@ class ProjectCopy:
             check=False,
         )
 
+    def pytest(self, *arguments: str) -> tuple[int, str]:
+        """Runs tests of the copy: the exit status and the last line."""
+        ended = self.python("-m", "pytest", "-q", "-rN", *arguments)
+        return ended.returncode, (ended.stdout.splitlines() or [ended.stderr])[-1]
+
 
 def project_copy(folder: Path) -> ProjectCopy:
     """Copies the project into a new folder."""
     for name in FOLDERS:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "cases"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
     return ProjectCopy(folder)

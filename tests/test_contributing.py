@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md work as they stand."""
+"""The blocks of CONTRIBUTING.md say where they go, and the recipes for passes work as they stand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import ast
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,9 +13,8 @@ from generators import tvm_api
 from generators.passes import relax_bindings
 from generators.passes.row import PassRow
 from generators.passes.table import join
-from oracles.oracle import StepOracle, TraceOracle
-from tests.oracles.oracle_bench import RealBench, module_of, step_of
-from tests.project_copy import blocks, project_copy
+from tests.oracles.oracle_bench import module_of
+from tests.project_copy import ROOT, Piece, piece_of, project_copy, recipe, with_piece
 
 MODULE = """
 @I.ir_module
@@ -29,36 +27,47 @@ class Module:
             R.output(z)
         return z
 """
+TABLE = """
+ROWS = (
+    row("a"),
+    row("b"),
+)  # the end
+BY_NAME: dict[str, Row] = {
+    row.name: row
+    for row in (
+        row("a"),
+    )
+}
+"""
 
 
-def run(*sources: str) -> dict[str, Any]:
-    """The names that the blocks define, one after another in one module."""
-    names: dict[str, Any] = {"__name__": "recipe"}
-    for source in sources:
-        exec(compile(source, "CONTRIBUTING.md", "exec"), names)
-    return names
+@pytest.mark.parametrize(
+    "block, before, after",
+    [
+        ('# a/b.py: a row of ROWS\n    row("c"),\n', '    row("b"),\n', ")  # the end\n"),
+        ('# a/b.py: a row of ROWS, after "a"\n    row("c"),\n', '    row("a"),\n', '    row("b"),\n'),
+        ('# a/b.py: a row of BY_NAME\n        row("c"),\n', '        row("a"),\n', "    )\n}\n"),
+        ("# a/b.py: above BY_NAME\ndef f(): ...\n", ")  # the end\n", "\n\nBY_NAME: dict[str, Row] = {\n"),
+    ],
+)
+def test_a_block_is_put_where_its_first_line_says(block: str, before: str, after: str) -> None:
+    added = block.split("\n", 1)[1]
+    changed = with_piece(TABLE, piece_of(block))
+    assert changed.replace(added + ("\n\n" if "above" in block else ""), "") == TABLE
+    assert f"{before}{added}{after}" in changed
 
 
-def row_in(title: str) -> tuple[Path, str, str]:
-    """The row of a recipe for passes: its file, the row before it, and its text."""
-    (block,) = blocks(title)
-    heading, text = block.split("\n", 1)
-    found = re.fullmatch(r'# (\S+\.py), after "(.+)"', heading)
-    assert found is not None, heading
-    return Path(found[1]), found[2], text
-
-
-def with_row(source: str, after: str, text: str) -> str:
-    """The file with one more row after the one of that name."""
-    rows = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and node.args)
-    (end,) = (row.end_lineno for row in rows if isinstance(row.args[0], ast.Constant) and row.args[0].value == after)
-    lines = source.splitlines(keepends=True)
-    return "".join((*lines[:end], text, *lines[end:]))
+def test_a_new_file_is_the_whole_block_and_other_headings_are_refused() -> None:
+    assert piece_of("# a/b.py: a new file\nx = 1\n") == Piece("a/b.py", "# a/b.py: a new file\nx = 1\n")
+    assert piece_of("{# a/b.py.j2: a new file #}\nx\n").path == "a/b.py.j2"
+    for heading in ("# a/b.py", "# a/b.py: the end", "import a"):
+        with pytest.raises(AssertionError, match="does not say where the block goes"):
+            piece_of(f"{heading}\nx = 1\n")
 
 
 def test_the_pass_can_be_constructed_and_applied() -> None:
-    _, _, text = row_in("Add a pass")
-    (row,) = eval(f"({text})", vars(relax_bindings))
+    (piece,) = recipe("Add a pass")
+    (row,) = eval(f"({piece.text})", vars(relax_bindings))
     assert isinstance(row, PassRow)
     assert join((row,)) == {row.name: row}
     applied = eval(row.sources[0], dict(tvm_api.PASS_NAMES))(module_of(MODULE))
@@ -67,11 +76,10 @@ def test_the_pass_can_be_constructed_and_applied() -> None:
 
 @pytest.mark.parametrize("title", ["Add a pass", pytest.param("Add a TIR pass", marks=pytest.mark.deep)])
 def test_a_pass_that_is_added_as_described_is_drawn_and_judged(title: str, tmp_path: Path) -> None:
-    path, after, text = row_in(title)
+    (piece,) = recipe(title)
     project = project_copy(tmp_path / "project")
-    file = project.folder / path
-    file.write_text(with_row(file.read_text(encoding="utf-8"), after, text), encoding="utf-8")
-    name = ast.literal_eval(text.split("(", 1)[1].split(",", 1)[0].strip())
+    project.follow(piece)
+    name = ast.literal_eval(piece.text.split("(", 1)[1].split(",", 1)[0].strip())
     options = ("--passes", name, "--cases", "3", "--seed", "1", "--jobs", "1", "--out", "out")
     ran = project.python("-m", "fuzzer.cli", "run", *options)
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -80,19 +88,24 @@ def test_a_pass_that_is_added_as_described_is_drawn_and_judged(title: str, tmp_p
     assert summary["passes"][name]["applied"] > 0
 
 
-def test_the_oracle_has_a_row_and_judges() -> None:
-    oracle = run(blocks("Add an oracle")[0])["ORACLE"]
-    assert isinstance(oracle, (StepOracle, TraceOracle))
-    assert oracle.name == "public_functions"
+def test_the_table_counts_the_files_of_each_recipe() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\| (an? [\w ]+) \| (\d) \| (\d) \|$", text, re.MULTILINE)
+    counted = []
+    for title in re.findall(r"^## Add (.+)$", text, re.MULTILINE):
+        paths = {piece.path for piece in recipe(f"Add {title}")}
+        of_tests = {path for path in paths if path.startswith("tests/")}
+        counted.append((title, str(len(paths - of_tests)), str(len(of_tests))))
+    assert told == counted
 
 
-def test_the_tests_of_the_oracle_pass_and_can_fail() -> None:
-    names = run(*blocks("Add an oracle"))
-    tests = [name for name in names if name.startswith("test_")]
-    assert len(tests) == 2
-    for name in tests:
-        names[name]()
-    swapped = step_of(names["LOSES_MAIN"], names["MODULE"], RealBench())
-    names["step_of"] = lambda *_: swapped
-    with pytest.raises(AssertionError):
-        names["test_a_pass_that_keeps_them_is_left_alone"]()
+@pytest.mark.deep
+def test_a_project_that_has_followed_the_recipes_keeps_the_rules(tmp_path: Path) -> None:
+    """But for an operator, of which TVM has no other, and a pass that TVM's pipeline does not run."""
+    project = project_copy(tmp_path / "project")
+    for title in ("Add a pass", "Add a calling convention", "Add a target", "Add an oracle"):
+        project.follow(*recipe(title))
+    files = ("test_imports.py", "test_names.py", "test_tables.py", "test_decisions.py", "test_tests.py")
+    rows = ("generators/test_passes_table.py", "oracles/test_target_rows.py")
+    status, line = project.pytest(*(f"tests/{file}" for file in (*files, *rows)))
+    assert status == 0, line

@@ -71,13 +71,11 @@ def copy(tmp_path: Path) -> ProjectCopy:
 
 
 def test_the_recipe_touches_two_files() -> None:
-    assert len(recipe(TITLE)) == 2
+    assert {piece.path for piece in recipe(TITLE)} == {"oracles/calls/reordered.py", "oracles/calls/table.py"}
 
 
 def test_calls_and_scripts_follow_the_new_convention(copy: ProjectCopy) -> None:
-    adapter, table = recipe(TITLE)
-    copy.write(adapter, recipe(TITLE)[adapter])
-    copy.add_row(table, "CONVENTIONS: dict", recipe(TITLE)[table])
+    copy.follow(*recipe(TITLE))
     ended = copy.python("-c", f"FOLDER = {str(copy.folder)!r}\n{USES_IT}")
     assert (ended.returncode, ended.stderr[-2000:]) == (0, ""), ended.stdout
 

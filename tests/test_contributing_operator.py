@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.project_copy import ProjectCopy, project_copy, recipe
+from tests.project_copy import Piece, ProjectCopy, display, project_copy, recipe
 
-((PATH, BLOCK),) = recipe("Add an operator").items()
+FUNCTION, ROW, INDEPENDENT = recipe("Add an operator")
 NAME = "square"
 DRAWN = """
 import generators
@@ -25,55 +26,47 @@ for seed in range(3):
 """
 
 
-def table_of(source: str) -> ast.Tuple:
-    """The rows of a family of operators."""
-    (found,) = (
-        n.value
-        for n in ast.parse(source).body
-        if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "OPERATORS"
-    )
-    assert isinstance(found, ast.Tuple)
-    return found
-
-
-def without(source: str, name: str) -> str:
+def without(source: str, table: str) -> str:
     """The file before the operator was added."""
-    (row,) = (
-        one for one in table_of(source).elts if isinstance(one, ast.Call) and ast.unparse(one.args[0]) == repr(name)
-    )
+    rows = display(source, table)
+    if isinstance(rows, ast.Dict):
+        first, last = next(
+            (key, value)
+            for key, value in zip(rows.keys, rows.values, strict=True)
+            if key is not None and ast.unparse(key) == repr(NAME)
+        )
+    else:
+        (first,) = (r for r in rows.elts if isinstance(r, ast.Call) and ast.unparse(r.args[0]) == repr(NAME))
+        last = first
     lines = source.splitlines(keepends=True)
-    assert row.end_lineno is not None
-    return "".join((*lines[: row.lineno - 1], *lines[row.end_lineno :]))
-
-
-def added(source: str, block: str) -> str:
-    """The file with the functions of the block above its table, and the row in it."""
-    (row,) = table_of(block).elts
-    above = block.partition("OPERATORS = ")[0]
-    head, mark, tail = source.partition("\nOPERATORS = (\n")
-    assert mark
-    return f"{head}\n{above}{mark}    {ast.get_source_segment(block, row)},\n{tail}"
+    assert last.end_lineno is not None
+    return "".join((*lines[: first.lineno - 1], *lines[last.end_lineno :]))
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> ProjectCopy:
     project = project_copy(tmp_path / "project")
-    file = project.folder / PATH
-    file.write_text(without(file.read_text(encoding="utf-8"), NAME), encoding="utf-8")
+    for piece in (ROW, INDEPENDENT):
+        file = project.folder / piece.path
+        file.write_text(without(file.read_text(encoding="utf-8"), piece.row_of), encoding="utf-8")
     return project
-
-
-def follow(project: ProjectCopy, block: str) -> None:
-    file = project.folder / PATH
-    file.write_text(added(file.read_text(encoding="utf-8"), block), encoding="utf-8")
 
 
 @pytest.mark.parametrize("meaning, right", [("np.square", True), ("np.negative", False)])
 def test_one_row_is_drawn_and_a_wrong_meaning_is_seen(copy: ProjectCopy, meaning: str, right: bool) -> None:
-    assert BLOCK.count("np.square") == 1
-    follow(copy, BLOCK.replace("np.square", meaning))
+    assert ROW.text.count("np.square") == 1
+    copy.follow(FUNCTION, replace(ROW, text=ROW.text.replace("np.square", meaning)))
     ended = copy.python("-c", f"FOLDER = {str(copy.folder)!r}\n{DRAWN}")
     assert (ended.returncode, ended.stdout) == (0, f"{right}\n" * 3), ended.stderr
+
+
+@pytest.mark.parametrize("pieces, passes", [((FUNCTION, ROW, INDEPENDENT), True), ((FUNCTION, ROW), False)])
+def test_the_operator_is_compared_with_another_implementation(
+    copy: ProjectCopy, pieces: tuple[Piece, ...], passes: bool
+) -> None:
+    copy.follow(*pieces)
+    status, line = copy.pytest("tests/generators/test_operators_independent.py", "-k", "relax.square or has_a_reason")
+    assert (status == 0) == passes, line
 
 
 def test_without_the_row_there_is_no_operator(copy: ProjectCopy) -> None:

@@ -24,19 +24,47 @@ PASSES = {"LosesMain": lambda: tvm.transform.module_pass(lose_main, opt_level=0,
 """
 CASES, SEED = 12, 3
 
+RECIPE = recipe("Add an oracle")
+PRODUCT = tuple(piece for piece in RECIPE if not piece.path.startswith("tests/"))
+CHECK = "oracles/checks/public_functions.py"
+TEST = "tests/oracles/test_public_functions.py"
 
-FILES = {path: text for path, text in recipe("Add an oracle").items() if not path.startswith("tests/")}
-"""What the section has one write, but for the tests."""
+
+def test_the_recipe_is_two_files_and_two_of_tests() -> None:
+    assert sorted(piece.path for piece in PRODUCT) == [CHECK, "oracles/scripts/public_functions.py.j2"]
+    assert {piece.path for piece in RECIPE if piece not in PRODUCT} == {TEST, "tests/corpus/test_repro.py"}
 
 
-def test_the_recipe_is_two_files() -> None:
-    assert sorted(FILES) == ["oracles/checks/public_functions.py", "oracles/scripts/public_functions.py.j2"]
+@pytest.mark.parametrize(
+    "judged, says",
+    [
+        ("if lost else PASSED", "2 passed"),
+        ("if False else PASSED", "1 failed, 1 passed"),
+        ("if True else PASSED", "1 failed, 1 passed"),
+    ],
+)
+def test_the_tests_of_the_oracle_pass_and_can_fail(judged: str, says: str, tmp_path: Path) -> None:
+    project = project_copy(tmp_path / "project")
+    project.follow(*RECIPE)
+    check = project.folder / CHECK
+    text = check.read_text(encoding="utf-8")
+    assert text.count("if lost else PASSED") == 1
+    check.write_text(text.replace("if lost else PASSED", judged), encoding="utf-8")
+    status, line = project.pytest(TEST)
+    assert (status, line.partition(" in ")[0]) == (int("failed" in says), says)
+
+
+@pytest.mark.deep
+def test_the_planted_bug_is_shown_by_the_script(tmp_path: Path) -> None:
+    project = project_copy(tmp_path / "project")
+    project.follow(*RECIPE)
+    status, line = project.pytest("tests/corpus/test_repro.py", "-k", "public_functions or has_a_plant")
+    assert (status, line.partition(",")[0]) == (0, "3 passed")
 
 
 def test_a_finding_of_a_new_oracle_is_confirmed_reduced_and_shown(tmp_path: Path) -> None:
     project = project_copy(tmp_path / "project")
-    for path, text in FILES.items():
-        project.write(path, text)
+    project.follow(*PRODUCT)
     (tmp_path / "bad.py").write_text(BAD)
     out = tmp_path / "out"
     options = ("--cases", str(CASES), "--seed", str(SEED), "--jobs", "1", "--oracles", "public_functions")
@@ -57,8 +85,7 @@ def test_a_finding_of_a_new_oracle_is_confirmed_reduced_and_shown(tmp_path: Path
 
 def test_an_oracle_without_a_script_is_refused(tmp_path: Path) -> None:
     project = project_copy(tmp_path / "project")
-    path = "oracles/checks/public_functions.py"
-    project.write(path, FILES[path])
+    project.follow(*(piece for piece in RECIPE if piece.path == CHECK))
     ended = project.python("-m", "fuzzer.cli", "list", "oracles")
     assert ended.returncode != 0
     assert "write oracles/scripts/public_functions.py.j2" in ended.stdout + ended.stderr

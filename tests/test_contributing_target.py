@@ -47,9 +47,8 @@ assert builder.judge(built, numbers, direct) is None
 
 @pytest.mark.deep
 def test_a_campaign_runs_on_a_target_of_one_row(tmp_path: Path) -> None:
-    ((path, block),) = recipe(TITLE).items()
     copy = project_copy(tmp_path / "project")
-    copy.add_row(path, "TARGETS: dict", block)
+    copy.follow(*recipe(TITLE))
     out = tmp_path / "out"
     options = ("--cases", "3", "--seed", "1", "--jobs", "1", "--json", "--out", str(out))
     ended = copy.python("-m", "fuzzer.cli", "run", "--target", TARGET, *options)
@@ -61,17 +60,28 @@ def test_a_campaign_runs_on_a_target_of_one_row(tmp_path: Path) -> None:
 
 
 def test_modules_are_built_for_the_processor_of_the_row(tmp_path: Path) -> None:
-    ((path, block),) = recipe(TITLE).items()
     copy = project_copy(tmp_path / "project")
-    copy.add_row(path, "TARGETS: dict", block)
+    copy.follow(*recipe(TITLE))
     ended = copy.python("-c", f"TARGET = {TARGET!r}\n{BUILT_FOR_IT}")
     assert ended.returncode == 0, ended.stderr
 
 
 def test_the_target_is_listed(tmp_path: Path) -> None:
-    ((path, block),) = recipe(TITLE).items()
     copy = project_copy(tmp_path / "project")
-    copy.add_row(path, "TARGETS: dict", block)
+    copy.follow(*recipe(TITLE))
     ended = copy.python("-m", "fuzzer.cli", "list", "targets", "--json")
     assert ended.returncode == 0, ended.stderr
     assert TARGET in ended.stdout
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_a_target_is_of_no_account_for_modules_of_which_only_the_kind_is_known(first: bool, tmp_path: Path) -> None:
+    (piece,) = recipe(TITLE)
+    copy = project_copy(tmp_path / "project")
+    copy.follow(piece)
+    order = f"{{n: t.TARGETS[n] for n in sorted(t.TARGETS, key=lambda n: (n == {TARGET!r}) != {first})}}"
+    code = (
+        f"import generators.targets as t; t.TARGETS = {order}; print([*t.TARGETS].index({TARGET!r}), t.of_kind('llvm'))"
+    )
+    ended = copy.python("-c", code)
+    assert ended.stdout == f"{0 if first else 3} llvm\n", ended.stderr

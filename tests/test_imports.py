@@ -233,9 +233,9 @@ def test_imports_point_left(room: str) -> None:
 
 
 def modules() -> dict[str, Path]:
-    """Every module of the ordered folders by its dotted name."""
-    found = {".".join(p.relative_to(ROOT).with_suffix("").parts): p for p in sources() if p.parts[-1] != "tests"}
-    return {name.removesuffix(".__init__"): path for name, path in found.items() if name.split(".")[0] in ORDERED}
+    """Every module of the ordered folders, and of the tests, by its dotted name."""
+    found = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in sources()}
+    return {name.removesuffix(".__init__"): path for name, path in found.items()}
 
 
 @cache
@@ -339,7 +339,7 @@ def test_every_module_says_what_lives_in_it() -> None:
 
 
 def test_names_that_an_older_tvm_is_given_are_not_imported_from_it_directly() -> None:
-    """Such an import may run before generators.tvm_api has added the name, which imports them thereafter itself."""
+    """Such an import may run before generators.tvm_api has added the name, which then imports them itself."""
     given = {row.new for row in ROWS if isinstance(row, (Either, Made, Name))}
     wrong = [
         f"{path.relative_to(ROOT)}:{node.lineno} {node.module}.{alias.name}"

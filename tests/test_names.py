@@ -1,4 +1,5 @@
-"""One name, one meaning: no two files of the rooms give a class or a type alias at their top the same name."""
+"""One name, one meaning: a class or a type alias at the top of a file of the rooms or `benchmarks` has a name that no
+other file gives."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
-from tests.test_imports import ROOMS, ROOT, sources, tree_of
+from tests.test_imports import ORDERED, ROOT, sources, tree_of
 
 
 def named(tree: ast.Module) -> Iterator[str]:
@@ -25,7 +26,7 @@ def named(tree: ast.Module) -> Iterator[str]:
 def test_a_name_is_given_once() -> None:
     found = defaultdict(list)
     for path in sources():
-        if path.relative_to(ROOT).parts[0] in ROOMS:
+        if path.relative_to(ROOT).parts[0] in ORDERED:
             for name in named(tree_of(path)):
                 found[name].append(str(path.relative_to(ROOT)))
     assert {name: files for name, files in found.items() if len(files) > 1} == {}

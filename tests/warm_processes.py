@@ -1,4 +1,4 @@
-"""Python processes that are forked from the process of the tests, which has TVM imported, in place of started anew.
+"""Python processes that are forked from the process of the tests, which has TVM imported, instead of started anew.
 
 For tests marked `warm` (`tests/conftest.py`): importing TVM and our tables anew takes longer than what most workers,
 checks and scripts of tests then do. Processes, pipes, signals and exit statuses are real. What a fork lacks is a fresh

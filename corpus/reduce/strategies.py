@@ -48,7 +48,7 @@ def first_that_works(edits: Sequence[E], attempt: Attempt[E]) -> bool:
 def bisected(edits: Sequence[E], attempt: Attempt[E]) -> bool:
     """Takes an alternative such that the one before it cannot be taken, in about log n attempts.
 
-    The edits are in order, those that remove most first. Where one can be taken all after it could be, mostly.
+    The edits are in order, those that remove most first. Where one can be taken usually all after it can be.
     """
     return _between(edits, 0, len(edits), attempt)
 

@@ -1,7 +1,7 @@
 """What a campaign needs to go on after it has ended, or was killed: OUT/resume.json, one consistent moment of it.
 
 It names a file that is loaded and holds scripts that are run, so that it begins with a mark of who wrote it
-(`corpus.own`), and somebody else's is gone on with only where the user asks for that.
+(`corpus.own`), and another user's is gone on with only where the user asks for that.
 
 And for people, OUT/unreduced.jsonl: what was seen and is not a finding yet.
 """
@@ -113,7 +113,7 @@ def _is_own(data: bytes) -> bool:
 
 def read_checkpoint(out: Path, trust: bool = False) -> Checkpoint:
     """The campaign that was begun in a folder. Raises UsageError where there is none, or none that can be read, or,
-    without `trust`, one that somebody else has begun.
+    without `trust`, one that another user has begun.
 
     A finding of it that cannot be read is reduced again.
     """

@@ -26,7 +26,7 @@ class Disk:
     """Writes under `out` for the campaign of a seed. cannot_write: why something was not written that may be later.
 
     scratch: a folder in `out`, there for as long as that is where the campaign has begun to write. own: whether the
-    findings are this user's own; they are not where somebody else's cases have run in what reports them.
+    findings are this user's own; they are not where another user's cases have run in what reports them.
     """
 
     def __init__(self, out: Path, seed: int, scratch: str, *, own: bool) -> None:

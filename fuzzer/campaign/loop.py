@@ -234,7 +234,7 @@ class _Campaign:
             case Reduced() | Confirmed() if answer.token in self.working:
                 self._reduced(answer) if isinstance(answer, Reduced) else self._confirmed(answer)
             case Reduced() | Confirmed() | CaseDigests() | CandidateDigests() | Warned():
-                pass  # The campaign has not asked for it: a case of somebody else may say anything.
+                pass  # The campaign has not asked for it: a case of another user may say anything.
             case Refused(message):
                 self.fault = message
             case WorkerLost():

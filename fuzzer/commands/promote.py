@@ -1,6 +1,6 @@
 """`passfuzz promote DIR`: the folder of a finding becomes a case of the corpus, and its cause an entry of the registry.
 
-Nothing of the folder is run. A case of somebody else does not become one's own by it: see `_refuse_strangers`.
+Nothing of the folder is run. A case of another user does not become one's own by it: see `_refuse_strangers`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def promote(
     """Copies the case into `cases` beside the registry and adds the entry of its cause; the entry.
 
     A folder that is in `cases` already stays where it is. An entry of that cause which has no case gets this one. tier:
-    of the cause; None for what the run says in whose OUT the folder lies. trust: whether a case of somebody else may
+    of the cause; None for what the run says in whose OUT the folder lies. trust: whether a case of another user may
     join the corpus that comes with passfuzz. Raises UsageError, and EnvironmentFault where it cannot be written.
     """
     stored = _confirmed_case(folder)
@@ -190,7 +190,7 @@ def promoted_line(registry: Path, entry: KnownCause) -> str:
 def _refuse_strangers(folder: Path, cases: Path) -> None:
     """The corpus that comes with passfuzz is trusted whole: its scripts run without `--trust`."""
     if cases.resolve().is_relative_to(CORPUS.resolve()) and not is_trusted(folder):
-        whose = "a case of somebody else, or one that was changed"
+        whose = "a case of another user, or one that was changed"
         raise UsageError(
             f"{folder}: {whose}; in the corpus of passfuzz its scripts would run as yours: --trust does it"
         )

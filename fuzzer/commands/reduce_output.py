@@ -53,7 +53,7 @@ class Resumed:
 @dataclass(slots=True)
 class ReductionOutput:
     """path: as the user gave it. of: which reduction this is (`identity`). before: the sizes at its start, once they
-    are known. trusted: what is reduced is the user's own. of_module: it is a module, not somebody's case. written:
+    are known. trusted: what is reduced is the user's own. of_module: it is a module, not a stored case. written:
     whether this run has put something there."""
 
     path: Path

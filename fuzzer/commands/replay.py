@@ -56,7 +56,7 @@ def replay(
     """A column for each TVM, with a row for each case. None is the corpus that comes with passfuzz, no version the
     installed TVM, no number of jobs one for each CPU.
 
-    versions: as `--tvm` has them. trust: whether scripts of somebody else may run, and all of them without walls around
+    versions: as `--tvm` has them. trust: whether scripts of another user may run, and all of them without walls around
     them. known: the registry of known causes. resume: rows of an interrupted replay of this corpus are taken as they
     are, where neither the case nor the TVM has changed.
 

@@ -155,7 +155,7 @@ def _print(terminal: Terminal, text: str, language: str) -> None:
 
 
 def _read(path: Path) -> str:
-    """The text of a file of somebody else, or why it cannot be read."""
+    """The text of a file of another user, or why it cannot be read."""
     try:
         return read_regular(path, MOST_TEXT, follow=False).decode("utf-8", "replace")
     except OSError as error:

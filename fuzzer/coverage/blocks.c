@@ -3,7 +3,7 @@
 The decoder is capstone's, of which this file is given one function; which instructions are branches is read from their
 opcodes (Intel's manual, volume 2, appendix A). A block begins with the function, at the target of a direct branch within
 the function, and after a conditional branch. What is entered by a table of addresses or by an exception alone, is not
-told apart: these are mostly the ends of functions that fail. */
+told apart: most of these are the ends of functions that fail. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

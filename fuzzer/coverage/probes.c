@@ -1,6 +1,6 @@
 /* One-shot probes on the basic blocks of one shared library, in this process and in all that it forks.
 
-A probe is a breakpoint instruction in the place of a block's first byte. The first process that comes there gets
+A probe is a breakpoint instruction in place of a block's first byte. The first process that comes there gets
 SIGTRAP; the handler marks the block in a file that is shared, puts the byte back and goes on. Afterwards the block
 costs nothing in that process. What a child reaches is taken over before the next fork, so that no other child pays for
 it again. Marks are in the file as soon as they are made, so a kill loses none.

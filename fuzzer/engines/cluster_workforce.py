@@ -24,7 +24,7 @@ from fuzzer.protocol import Answer, Command, Done, JudgeCases, Plan, Ready, Refu
 
 BATCH = 48
 """Cases of a task on a small cluster: some seconds of work, as for a local worker."""
-CASES_PER_SEAT_S = 12.0
+CASES_PER_SEAT_S = 15.0
 """About so many cases a second does one seat judge (docs/scale.md)."""
 TASKS_PER_S = 100.0
 """A large cluster gets larger tasks, so that together they are about so many a second: a third of what client and

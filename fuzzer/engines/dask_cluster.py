@@ -36,7 +36,7 @@ FRUGAL = {
     "distributed.admin.tick.interval": "500ms",
     "distributed.admin.system-monitor.interval": "5s",
 }
-"""How a cluster of this machine alone watches itself: it costs CPU all the time, and nobody looks at it."""
+"""How a cluster of this machine alone watches itself: it costs CPU all the time, and nothing reads it."""
 
 
 class DaskCluster:

@@ -170,7 +170,7 @@ def connect(address: str, baggage: bytes) -> RayCluster:
             ray.init(address if address == AUTO else where, logging_level=logging.CRITICAL, log_to_driver=False)
     except (RayError, OSError, RuntimeError) as error:
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        how = "`ray start --head` starts one" if address == AUTO else "its port for clients is 10001 as a rule"
+        how = "`ray start --head` starts one" if address == AUTO else "its port for clients is usually 10001"
         raise EnvironmentFault(f"--on {where}: no Ray cluster answers there ({how}): {first}") from error
     return RayCluster(baggage, where)
 

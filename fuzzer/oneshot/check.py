@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from typing_extensions import assert_never
 
+from fuzzer.oneshot.explained_values import explain
 from fuzzer.oneshot.messages import Culprit, FaultLine, Note, OracleRow
 from fuzzer.oneshot.prepare import KILLED, STAGE_S, NotCarriedOut, Subject, own_fault
-from fuzzer.oneshot.values import explain
 from fuzzer.processes.lines import Say, in_child
 from fuzzer.protocol import Failure, Found, OwnFault
 from fuzzer.results import CheckRow
@@ -58,7 +58,7 @@ def check(subject: Subject, say: Say) -> None:
     for breach in breaches(_applied(subject), subject.repertoire.rows):
         say(Note(breach.sentence))
     if subject.request.own.tolerance is not None:
-        say(Note(f"floats are compared within {subject.request.own.tolerance}, in place of bounds of the reference"))
+        say(Note(f"floats are compared within {subject.request.own.tolerance}, instead of the bounds of the reference"))
     outcome = outcome_of(subject)
     for row in outcome.rows:
         say(OracleRow(row))

@@ -94,6 +94,7 @@ class Subject:
 
 
 def recorder_of(request: Request) -> Recorder:
+    """A new flight recorder in the scratch folder of the request, which must be there. Raises OSError."""
     return Recorder.create(Path(request.scratch) / "flight")
 
 

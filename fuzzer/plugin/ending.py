@@ -28,7 +28,7 @@ from fuzzer.campaign.out_folder import UNCONFIRMED
 from fuzzer.known_causes import Known
 from fuzzer.plugin.pairs import PAIRS_FILE, Pairs
 from fuzzer.plugin.repro import script_that_runs_the_test
-from fuzzer.plugin.watch import Ledger, Sighting
+from fuzzer.plugin.suite_watch import Ledger, Sighting
 from fuzzer.protocol import Plan
 from fuzzer.retold_issues import retell_issues
 from fuzzer.settings import available_cpus

@@ -76,7 +76,7 @@ class _Session:
         from fuzzer.known_causes import read_known_causes
         from fuzzer.plugin.ending import end
         from fuzzer.plugin.out_folder import clear
-        from fuzzer.plugin.watch import Ledger, SuiteWatch
+        from fuzzer.plugin.suite_watch import Ledger, SuiteWatch
         from fuzzer.processes.scratch import scratch_folder
         from fuzzer.versions import tvm_version
 

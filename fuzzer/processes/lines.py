@@ -45,7 +45,7 @@ def cut(descriptor: int) -> None:
 
 LONGEST_LINE = 1 << 28
 """Bytes of a line. A finding with arrays takes megabytes; what sends more is code under test that has taken over a
-process of ours, and must not fill the memory of who reads it."""
+process of ours, and must not fill the memory of its reader."""
 
 
 class Lines(Generic[M]):

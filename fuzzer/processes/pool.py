@@ -92,7 +92,7 @@ class Pool:
                 yield FromWorker(slot, answer, about)
 
     def _said(self, slot: LocalSlot, data: bytes) -> Iterator[Answer | WorkerLost]:
-        """The answers in what a worker has written. One that says anything else is ended: a case of somebody else may
+        """The answers in what a worker has written. One that says anything else is ended: a case of another user may
         have made it."""
         try:
             yield from slot.lines.take(data)
@@ -116,12 +116,12 @@ class Pool:
         log = Path(self._plan.scratch) / f"stderr-{slot.process.pid}"
         try:
             lines = read_regular(log, _LOG_BYTES, follow=False).decode(errors="replace").strip().splitlines()
-        except OSError:  # It ended before it had one, or a case of somebody else has put something in its place.
+        except OSError:  # It ended before it had one, or a case of another user has put something in its place.
             lines = []
         return f"status {status}" + (f": {lines[-1][:300]}" if lines else "")
 
     def replace(self) -> None:
-        """Starts a worker in the place of a lost one."""
+        """Starts a worker in place of a lost one."""
         self._start()
 
     def close(self) -> None:

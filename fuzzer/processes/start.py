@@ -19,7 +19,7 @@ _ENVIRONMENT = {"TVM_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_TH
 
 
 def module_command(module: str, *arguments: str, python: str = sys.executable) -> list[str]:
-    """What `python -m` does, but with no file of the current folder (a user's random.py) in the place of the standard
+    """What `python -m` does, but with no file of the current folder (a user's random.py) in place of the standard
     library's. PYTHONSAFEPATH=1 says the same from Python 3.11 on. What is lent to this process is lent to that one."""
     taken = "" if lent.TAKEN is None else lent.start(lent.TAKEN)
     return [python, "-c", f"{_SAFE} {taken} {_START.format(module=module)}", *arguments]

@@ -64,7 +64,7 @@ class Workforce(Protocol):
         ...
 
     def replace(self) -> None:
-        """Starts a worker in the place of a lost one, where that can be done."""
+        """Starts a worker in place of a lost one, where that can be done."""
         ...
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """Runs repro scripts on one TVM: imports it once, and forks for each script. The Python that runs it may be another.
 
-Records of `fuzzer.replaying.messages`: a `TvmReady` or `NoTvm` on stdout when TVM is imported or cannot be, then a
-`RunScript` on stdin, and a `ScriptRan` on stdout when that script has ended. Scripts run beside each other.
+Records of `fuzzer.replaying.server_messages`: a `TvmReady` or `NoTvm` on stdout when TVM is imported or cannot be,
+then a `RunScript` on stdin, and a `ScriptRan` on stdout when that script has ended. Scripts run beside each other.
 
 A script runs in a process of its own, as the main program, behind walls where the request says so, with a guard
 around it that ends it with all that it has started (`oracles.family`). This file imports what every Python has, and
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from fuzzer.processes import sandbox
-from fuzzer.replaying.messages import FromServer, NoTvm, RunScript, ScriptRan, TvmReady, fields_of, line_of
+from fuzzer.replaying.server_messages import FromServer, NoTvm, RunScript, ScriptRan, TvmReady, fields_of, line_of
 from oracles.family import go_on_guarded
 
 PRELOADED = (

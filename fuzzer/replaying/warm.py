@@ -26,7 +26,7 @@ from fuzzer.processes.guard import end, guarded
 from fuzzer.processes.start import ROOT
 from fuzzer.replaying.ending import KILLED, ScriptEnd, last_line
 from fuzzer.replaying.environments import Tvm
-from fuzzer.replaying.messages import (
+from fuzzer.replaying.server_messages import (
     FROM_SERVER,
     FromServer,
     NoTvm,

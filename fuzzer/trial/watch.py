@@ -1,4 +1,4 @@
-"""Who looks on while a failure is made small, and has a say in what is kept. Worker processes only."""
+"""What watches while a failure is made small, and has a say in what is kept. Worker processes only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fuzzer.protocol import Failure
 
 
 class Watch(Protocol):
-    """Somebody who looks on. tries: how often a candidate is judged that does not fail at once.
+    """What watches. tries: how often a candidate is judged that does not fail at once.
     jobs: so many candidates are judged at the same time."""
 
     @property
@@ -42,7 +42,7 @@ class Watch(Protocol):
 
 
 class Unwatched:
-    """Nobody looks on, and every failure may be kept that is like that of the case."""
+    """Nothing watches, and every failure may be kept that is like that of the case."""
 
     tries = 1
     jobs = 1
@@ -67,7 +67,7 @@ UNWATCHED: Watch = Unwatched()
 
 
 class Paced(Unwatched):
-    """Nobody looks on, and the time is the CPU's: of this process, and of the children that it has waited for. So what
+    """Nothing watches, and the time is the CPU's: of this process, and of the children that it has waited for. So what
     a failure reduces to does not follow what else the machine does.
 
     budget_s: CPU seconds for the reduction. ceiling_s: seconds of the clock after which its time is up too.

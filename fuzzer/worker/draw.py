@@ -71,8 +71,8 @@ class Planting:
 def _firing(source: Source, rows: ToFire) -> tuple[PassRow, ...]:
     """The rows whose shapes are planted: some of those drawn one by one, and some steps of the pipeline after them."""
     drawn = () if source.flip(KNOBS.shape.plain) else _some(source, rows.drawn, KNOBS.shape.firing)
-    seldom = _some(source, [row for row in rows.pipeline if row.place.gives is None], KNOBS.shape.firing_in_pipelines)
-    return (*drawn, *(row for row in seldom if not _costly(row) or source.flip(KNOBS.shape.costly)))
+    rare = _some(source, [row for row in rows.pipeline if row.place.gives is None], KNOBS.shape.firing_in_pipelines)
+    return (*drawn, *(row for row in rare if not _costly(row) or source.flip(KNOBS.shape.costly)))
 
 
 def _costly(row: PassRow) -> bool:
@@ -109,7 +109,7 @@ def _plantings(source: Source, firing: Sequence[PassRow], features: set[Feature]
 
 
 def _recipe_of(source: Source, row: PassRow) -> Recipe:
-    """What the pass fires on: chains of the operators that it looks for mostly, where they are known."""
+    """What the pass fires on: chains of the operators that it mainly looks for, where they are known."""
     if row.fires.operators and source.flip(KNOBS.shape.named):
         return Recipe(f"chains of what {row.name} names", lambda scope: draw_chains(scope, row.fires.operators))
     return RECIPES[source.pick((*row.fires.recipes, *row.fires.favoured))]
@@ -128,7 +128,7 @@ def _weight(name: str) -> int:
 def _program_for(
     source: Source, steps: Sequence[PlannedPass], repertoire: Repertoire, target: TargetRow, deadline_s: float
 ) -> Program:
-    """A program in which there is something for these passes to do, mostly."""
+    """A program in which there is usually something for these passes to do."""
     rows = to_fire(steps, repertoire.rows)
     if any(Feature.SCHEDULE in row.fires.wants for row in rows.drawn):
         return draw_scheduled(source, target, deadline_s)

@@ -1,4 +1,4 @@
-"""What makes passes fire that seldom do, where few are under test: some draws are tried before the campaign, and the
+"""What makes passes fire that rarely do, where few are under test: some draws are tried before the campaign, and the
 choices of those on which such a pass fires are kept. A share of the cases then repeats the choices of one, but for a
 few. Worker processes only.
 
@@ -52,10 +52,10 @@ def kin_of(plan: Plan, repertoire: Repertoire) -> Mapping[str, tuple[Choices, ..
         return MappingProxyType({})
     trials = _tried(plan, repertoire)
     times = Counter(name for trial in trials for name in trial.fired)
-    seldom = {name for name, number in times.items() if number < PLANTED_FLOOR * len(trials)}
+    rare = {name for name, number in times.items() if number < PLANTED_FLOOR * len(trials)}
     kept: dict[str, tuple[Choices, ...]] = {}
     for trial in trials:
-        if seldom & set(trial.fired):
+        if rare & set(trial.fired):
             kept[trial.target] = (*kept.get(trial.target, ()), trial.choices)[:KEPT]
     return kept
 

@@ -56,7 +56,7 @@ class PrimFuncKnobs:
 
 @dataclass(frozen=True, slots=True)
 class KinKnobs:
-    """Cases that resemble a draw on which a pass fired that seldom does."""
+    """Cases that resemble a draw on which a pass fired that rarely does."""
 
     share: float = 0.5
     """The share of such cases, where such draws were found."""

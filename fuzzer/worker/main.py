@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def _errors_file(path: Path) -> int:
-    """A new file for what is printed. What cases of somebody else have left under its name goes."""
+    """A new file for what is printed. What cases of another user have left under its name goes."""
     path.unlink(missing_ok=True)
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
 

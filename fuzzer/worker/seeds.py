@@ -77,7 +77,7 @@ def _stored(folder: Path, trust: bool) -> StoredCase:
     text = stored.case.module
     as_it_is = trust or text.json is not None or complaint_about(text.script) is None
     if not as_it_is and not is_trusted(folder):
-        raise Unavailable("a module of somebody else that is not plain TVMScript")
+        raise Unavailable("a module of another user that is not plain TVMScript")
     return stored
 
 

@@ -1,6 +1,6 @@
 """Reads the expressions that construct passes, without evaluating them. No TVM here.
 
-A case of somebody else says how its passes are constructed. Such a text is either word for word in the pass table, or a
+A case of another user says how its passes are constructed. Such a text is either word for word in the pass table, or a
 call of constructors of the table with literals and with what the rows draw besides: arrays, patterns, virtual devices,
 maps of indices, and the steps of a schedule. `constructor` reads one of these; all else is `NotOfTheTable`.
 """

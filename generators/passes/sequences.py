@@ -166,7 +166,7 @@ def _pool(table: Table, under_test: Sequence[str] | None, target: TargetRow) -> 
 
 
 def _first_row(source: Source, pool: tuple[PassRow, ...], target: TargetRow) -> PassRow:
-    """A row of Relax or of TIR, in their shares, more often one that seldom fires."""
+    """A row of Relax or of TIR, in their shares, more often one that rarely fires."""
     relaxed = tuple(row for row in pool if row.of_relax)
     lowering = tuple(row for row in pool if not row.of_relax)
     if relaxed and lowering:

@@ -144,7 +144,7 @@ def _plain(draft: FunctionDraft, axes: Sequence[BlockAxis]) -> _LoopNest:
 
 
 def _shaped(draft: FunctionDraft, axes: Sequence[BlockAxis]) -> _LoopNest:
-    """Mostly plain; else each axis is looped over in a way of its own, and loops change places."""
+    """Usually plain; else each axis is looped over in a way of its own, and loops change places."""
     source = draft.source
     if not source.flip(draft.knobs.block_loops.shaped):
         return _plain(draft, axes)

@@ -104,7 +104,7 @@ def _shown(site: Site, tensor: DraftTensor) -> Stmt:
 
 
 def _masked(site: Site, tensor: DraftTensor) -> Stmt:
-    """The same, with a number of no size in the place of those that fail a test, as attention and pooling want it."""
+    """The same, with a number of no size in place of those that fail a test, as attention and pooling want it."""
     draft = site.draft
     top = float(np.finfo(tensor.dtype).max)
     masked = draft.add_tensor("T", tensor.dims, tensor.dtype, Range(-top, top), role="output", special=True)

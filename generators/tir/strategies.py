@@ -1,4 +1,4 @@
-"""Hypothesis strategies of PrimFuncs and of schedules of them, for property tests of anybody's passes.
+"""Hypothesis strategies of PrimFuncs and of schedules of them, for property tests of any passes.
 
 @given(prim_funcs())
 def test_my_pass_keeps_functions_well_formed(program):

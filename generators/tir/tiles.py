@@ -143,5 +143,5 @@ MAKERS: tuple[tuple[Maker, int], ...] = (
     (_gone_through, 4),
     (_halved, 2),
 )
-"""The statements of a kernel whose threads work together, in the place of a thread, for the element with these indices
+"""The statements of a kernel whose threads work together, in place of a thread, for the element with these indices
 in a row of this length and for so many threads; with weights."""

@@ -226,6 +226,6 @@ NO_CROSS: dict[str, str] = {
     ),
     **dict.fromkeys(("powerpc", "powerpcle", "powerpc64", "loongarch32"), "a row has a machine of the same kind"),
     **dict.fromkeys(("riscv32", "thumb", "aarch64_32", "wasm64"), "a row has a machine of the same kind"),
-    "x86_64": "this machine's, as a rule: the ordinary build",
+    "x86_64": "usually this machine's: the ordinary build",
 }
 """LLVM's targets that no row compiles for, and why."""

@@ -1,4 +1,4 @@
-"""Calling conventions with callbacks in the place of parameters and results: the lazy passes.
+"""Calling conventions with callbacks in place of parameters and results: the lazy passes.
 
 src/relax/transform/lazy_transform_params.cc (LazyGetInput, LazySetOutput) and
 python/tvm/relax/transform/lazy_transform_params.py (LazyTransformParams) say what the callbacks are given.
@@ -70,7 +70,7 @@ def _copy(value: Runtime) -> Runtime:
 
 
 def fetched_by_callback(applied: AppliedPass, function: str) -> Calling | None:
-    """LazyGetInput: one callback (index, name) -> value in the place of the parameters after `num_input`."""
+    """LazyGetInput: one callback (index, name) -> value in place of the parameters after `num_input`."""
     old = applied.old[function]
     if not tvm_api.is_public(old):
         return direct

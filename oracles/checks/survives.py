@@ -111,7 +111,7 @@ def crashed(error: Raised) -> Failed:
 
 
 def rejected(error: Raised) -> Failed:
-    """The diagnostic of a pass that refuses a module as a verdict, for who wants to see it kept."""
+    """The diagnostic of a pass that refuses a module as a verdict, for callers that want it kept."""
     return Failed(REJECTS, in_a_line(error), error.traceback or error.message)
 
 

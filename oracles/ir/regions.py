@@ -17,7 +17,7 @@ from oracles.ir.walk import nodes_of, prim_funcs, prim_vars
 
 def declares_what_it_does(module: IRModule) -> bool:
     """Whether every sblock of the module's PrimFuncs writes the buffers that it declares and no others, reads those
-    that it declares, touches no fixed element in the place of one that it declares by an axis, and is run for every
+    that it declares, touches no fixed element in place of one that it declares by an axis, and is run for every
     value of its axes that are bound to a loop or to a number."""
     return all(_honest(prim_func) for _, prim_func in prim_funcs(module))
 

@@ -21,7 +21,7 @@ class Unsupported(Exception):
 
 
 class TrapSite(str):
-    """A place in a PrimFunc, as messages name it. block: the innermost block. what: mostly the name of a buffer."""
+    """A place in a PrimFunc, as messages name it. block: the innermost block. what: usually the name of a buffer."""
 
     block: str
     what: str

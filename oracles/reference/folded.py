@@ -21,7 +21,7 @@ class NarrowContents:
     calls: int
 
     def folded_from(self, before: NarrowContents) -> bool:
-        """Whether calls of `before` have become constants. A pass that puts another constant in the place of one folds
+        """Whether calls of `before` have become constants. A pass that puts another constant in place of one folds
         nothing."""
         return self.calls < before.calls and not self.constants <= before.constants
 

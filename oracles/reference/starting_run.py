@@ -48,7 +48,7 @@ class StartingRun:
 
     The first call must have a result, else there are none (`nothing`); others that have none are left out, for the
     reasons in `left_out`. floor: the dtype that float operations may be carried out in instead of their own.
-    tolerance: what a user asks for in place of all bounds.
+    tolerance: what a user asks for instead of all bounds.
     """
 
     def __init__(

@@ -103,7 +103,7 @@ class Work:
     @property
     def roundings(self) -> float:
         """How many units a sum of `count` numbers may be off by, over the sum of their sizes: as many as there are
-        numbers. Mostly it is the root of that (Higham and Mary, SIAM J. Sci. Comput. 41, 2019), but rounding errors of
+        numbers. Usually it is the root of that (Higham and Mary, SIAM J. Sci. Comput. 41, 2019), but rounding errors of
         equal terms all point one way."""
         return self.count()
 

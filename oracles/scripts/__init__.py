@@ -9,7 +9,7 @@ A template is the text of a script between the passes and its end. Its first lin
     {% set forks = true %}              a native crash or a hang may show the bug, so the script runs in a child
     {% set says = "crashes" %}          what a wrong pass does, as the verb of a title whose subject is the pass
     {% set again = true %}              it applies the last pass to its own result, which that changes
-    {% set verified = true %}           TVM's own verifier may show it alone, in place of this check
+    {% set verified = true %}           TVM's own verifier may show it alone, instead of this check
 
 A failed assertion is the bug. `{{ from_here }}` stands where from then on every exception is the bug.
 `{{ apply("again", "given") }}` stands for `again = PASS(given)` with the last pass under its target and options,

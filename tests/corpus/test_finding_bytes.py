@@ -1,4 +1,4 @@
-"""A finding travels whole as bytes, and bytes of somebody else run nothing and raise nothing but our error."""
+"""A finding travels whole as bytes, and bytes of another user run nothing and raise nothing but our error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PrimFuncs of many producers: wrong results shrink along the chain, and no read is left of a buffer nobody writes."""
+"""PrimFuncs of many producers: wrong results shrink along the chain, and no read is left of an unwritten buffer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In the place of nvcc: builds the kernels of a CUDA source as `cuda-cpu` does, and says in the image where they are.
+"""In place of nvcc: builds the kernels of a CUDA source as `cuda-cpu` does, and says in the image where they are.
 
 python -m tests.cuda_simulator.nvcc [any options of nvcc] -o IMAGE SOURCE
 """

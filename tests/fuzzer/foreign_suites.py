@@ -1,4 +1,4 @@
-"""Test suites of somebody who works on TVM, run with `pytest --passfuzz` in a process and a folder of their own."""
+"""Test suites of a TVM developer, run with `pytest --passfuzz` in a process and a folder of their own."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ NAME = "Planted"
 
 
 def _rewritten(rule: Callable[[Any], Any]) -> Fault:
-    """A mutator that puts what `rule` gives in the place of each call of an operator; None leaves it."""
+    """A mutator that puts what `rule` gives in place of each call of an operator; None leaves it."""
 
     @mutator
     class Rewriter(PyExprMutator):  # type: ignore[misc]
@@ -101,8 +101,8 @@ RELAX: dict[str, Fault] = {
     "drops the first of two bindings": lambda module: _main(module, _without_first_of_two),
     "returns another value": lambda module: _main(module, _returns_first),
     "sums over another axis": _of("relax.cumsum", lambda call: relax.op.cumsum(call.args[0], 1)),
-    "puts nothing in the place of exp": _of("relax.exp", lambda call: call.args[0]),
-    "puts zeros in the place of exp": _of("relax.exp", lambda call: relax.op.zeros_like(call.args[0])),
+    "puts nothing in place of exp": _of("relax.exp", lambda call: call.args[0]),
+    "puts zeros in place of exp": _of("relax.exp", lambda call: relax.op.zeros_like(call.args[0])),
     "gives another dtype": _of("relax.negative", lambda call: relax.op.astype(call, "float64")),
     "makes a sum of a transpose": _of("relax.permute_dims", lambda call: relax.op.add(call.args[0], call.args[0])),
     "raises": _raises,

@@ -32,7 +32,7 @@ CALL: Any = "the call that a fake saw"
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, Callable[..., Any]], None]:
-    """Puts a module with one function in the place of one that a command imports."""
+    """Puts a module with one function in place of one that a command imports."""
 
     def put(module: str, name: str, function: Callable[..., Any]) -> None:
         importlib.import_module("fuzzer.commands.run")  # The real one is what other tests find afterwards.

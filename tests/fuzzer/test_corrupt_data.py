@@ -68,7 +68,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def special(*names: str) -> st.SearchStrategy[Change]:
-    """A change that puts a folder, a pipe, ... in the place of a file."""
+    """A change that puts a folder, a pipe, ... in place of a file."""
     return st.tuples(st.sampled_from(names), st.sampled_from(SPECIAL)).map(
         lambda pair: lambda folder: put(folder / pair[0], pair[1])
     )

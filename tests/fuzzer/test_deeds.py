@@ -102,7 +102,7 @@ def test_a_campaign_says_what_a_pass_did_to_its_process(deed: Deed, place: Path,
     elif deed.kind in (EXIT, SIGNAL):
         assert (ended.returncode, set(culprits)) == (1, {deed.name}), ended.stderr
     elif deed.kind == FROM_OUTSIDE:
-        # Nobody in the campaign knows who killed: each case is tried once more, then left out; without any it says so.
+        # The campaign does not know what killed: each case is tried once more, then left out; without any it says so.
         assert summary["skipped"].get("child killed from outside, twice") == 4 - summary["cases"] > 0
         assert (ended.returncode, culprits) == (0 if summary["cases"] else 3, []), ended.stderr
         assert summary["cases"] or "not one case was judged" in ended.stderr

@@ -143,7 +143,7 @@ def script(tmp_path: Path) -> Path:
 
 
 def test_a_name_that_a_script_does_not_have(script: Path) -> None:
-    """Running it would not help, so nobody is told to."""
+    """Running it would not help, so no user is told to."""
     with pytest.raises(UsageError, match="builds.py: nothing in it is called biuld; its modules are") as refused:
         read_subject(Path(f"{script}:biuld"), None)
     assert "--trust" not in str(refused.value)

@@ -1,4 +1,4 @@
-"""A pass under test that seldom fires gets what made it fire, varied."""
+"""A pass under test that rarely fires gets what made it fire, varied."""
 
 from __future__ import annotations
 

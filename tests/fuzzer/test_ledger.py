@@ -13,7 +13,7 @@ from corpus.finding import Finding
 from fuzzer.plugin import ending
 from fuzzer.plugin.ending import as_it_is
 from fuzzer.plugin.spy import Missed
-from fuzzer.plugin.watch import Ledger, Sighting, SuiteWatch
+from fuzzer.plugin.suite_watch import Ledger, Sighting, SuiteWatch
 from fuzzer.protocol import Failure
 from tests.reports.reports_data import finding
 

@@ -1,4 +1,4 @@
-"""`passfuzz promote`: the folder of a finding becomes a case and an entry, and nobody's own by that."""
+"""`passfuzz promote`: the folder of a finding becomes a case and an entry, and no user's own by that."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_a_stranger_needs_trust_for_the_corpus_of_passfuzz(
     promote(folder, known, Words(), TODAY)
     stranger = out / FINDINGS[2].folder
     (stranger / "repro.py").write_text("import os\n")
-    with pytest.raises(UsageError, match="of somebody else.*--trust"):
+    with pytest.raises(UsageError, match="of another user.*--trust"):
         promote(stranger, known, Words(), TODAY)
     assert titles(known) == {"a": "open"}
     promote(stranger, known, Words(), TODAY, trust=True)

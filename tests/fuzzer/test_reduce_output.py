@@ -52,7 +52,7 @@ def module(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def answering(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., list[Reply]]], None]:
-    """Has this function answer in the place of the process that reduces: (request, hear, look)."""
+    """Has this function answer in place of the process that reduces: (request, hear, look)."""
 
     def put(answer: Callable[..., list[Reply]]) -> None:
         def ask(request: Request, limit_s: float, hear: Any, look: Any) -> list[Reply]:

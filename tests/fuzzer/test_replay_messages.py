@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from fuzzer.replaying.environments import Tvm
-from fuzzer.replaying.messages import (
+from fuzzer.replaying.server import request
+from fuzzer.replaying.server_messages import (
     FROM_SERVER,
     FromServer,
     NoTvm,
@@ -21,7 +22,6 @@ from fuzzer.replaying.messages import (
     TvmReady,
     line_of,
 )
-from fuzzer.replaying.server import request
 from fuzzer.replaying.warm import SERVER, Job, ServerGone, WarmTvm, from_server
 from tests.patience import HANGS_S
 from tests.test_imports import ROOT

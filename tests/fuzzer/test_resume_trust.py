@@ -1,4 +1,4 @@
-"""Whose a campaign and its findings are: what somebody else has begun, and what their cases have had a say in."""
+"""Whose a campaign and its findings are: what another user has begun, and what their cases have had a say in."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_finding_of_a_checkpoint_that_cannot_be_read_is_reduced_again(tmp_path
 
 
 def test_findings_are_ones_own_unless_somebody_elses_cases_have_run(tmp_path: Path) -> None:
-    """A worker that judges these may be made to say anything, and what it says is then somebody else's too."""
+    """A worker that judges these may be made to say anything, and what it says is then another user's too."""
     theirs, mine = tmp_path / "theirs" / "findings", tmp_path / "mine" / "findings"
     load = tmp_path / "mine.py"
     load.touch()
@@ -143,7 +143,7 @@ def test_a_run_that_cannot_be_gone_on_with_is_what_it_was(
 
 
 def test_a_failure_that_does_not_show_again_is_listed_with_its_case(tmp_path: Path) -> None:
-    """Of a number alone nobody could draw the case again."""
+    """Of a number alone no one could draw the case again."""
     out = tmp_path / "out"
     campaign(out, cases=40, jobs=1)
     assert unconfirmed_in(out) == 0
@@ -176,7 +176,7 @@ def test_a_failure_that_does_not_show_again_is_listed_with_its_case(tmp_path: Pa
 def test_an_answer_that_nobody_asked_for_changes_nothing(
     said: Answer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """As the code of somebody else may say it in a worker of a campaign that starts from their cases."""
+    """As the code of another user may say it in a worker of a campaign that starts from their cases."""
     monkeypatch.setenv(RAVES, line_of(said).decode().strip())
     whole(campaign(tmp_path / "out", cases=40, jobs=1), cases=40)
 

@@ -92,7 +92,7 @@ def no_files() -> None:
 
 
 def ended(folder: Path, arguments: str, redirection: str) -> subprocess.CompletedProcess[str]:
-    """The command line in a shell. READER is a pipe that nobody reads; where files are limited, none can grow."""
+    """The command line in a shell. READER is a pipe without a reader; where files are limited, none can grow."""
     reader, writer = os.pipe()
     os.close(reader)
     try:

@@ -1,4 +1,4 @@
-"""What somebody else made runs nothing of theirs: the exploits of cases, modules and scripts, each tried.
+"""What another user made runs nothing of theirs: the exploits of cases, modules and scripts, each tried.
 
 `marker` is a file that each would make.
 """
@@ -65,7 +65,7 @@ def marker(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def foreign(tmp_path: Path) -> Path:
-    """A case of the shipped corpus, as it comes from somebody else."""
+    """A case of the shipped corpus, as it comes from another user."""
     folder = tmp_path / "corpus" / "case"
     shutil.copytree(CASE, folder)
     return folder
@@ -141,7 +141,7 @@ def test_a_seed_of_somebody_else_runs_nothing(foreign: Path, marker: Path) -> No
     with_module(foreign, marker)
     program, useless = draw_seed(SeededSource(1, 1), (foreign,))
     assert program is None
-    assert set(useless) == {"a module of somebody else that is not plain TVMScript"}
+    assert set(useless) == {"a module of another user that is not plain TVMScript"}
     assert not marker.exists()
 
 

@@ -1,4 +1,4 @@
-"""Chains: each operator takes what the one before gave; what nothing reads comes out mostly."""
+"""Chains: each operator takes what the one before gave; what nothing reads usually comes out."""
 
 from __future__ import annotations
 

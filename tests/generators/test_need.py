@@ -1,4 +1,4 @@
-"""Passes that seldom fire are drawn more often, and schedules in their share."""
+"""Passes that rarely fire are drawn more often, and schedules in their share."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def attack(name: str, marker: Path) -> str:
 def test_what_would_run_is_refused(name: str, tmp_path: Path) -> None:
     script = attack(name, tmp_path / "marker")
     assert complaint_about(script) is not None
-    assert ast.parse(script), "a script that Python cannot read attacks nobody"
+    assert ast.parse(script), "a script that Python cannot read attacks no one"
 
 
 REAL = (

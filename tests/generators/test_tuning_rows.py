@@ -110,7 +110,7 @@ def test_a_candidate_follows_from_its_seed() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_what_it_schedules_is_marked_and_only_for_its_own_target(row: PassRow) -> None:
-    """The mark that MetaScheduleApplyDatabase and dlight set, by which nobody schedules a function again."""
+    """The mark that MetaScheduleApplyDatabase and dlight set, by which no rule schedules a function again."""
     mine = target_of(row)
     (other,) = {"llvm", "cuda"} - {mine}
     made = construct(row.sources[0])

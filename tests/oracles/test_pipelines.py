@@ -67,7 +67,7 @@ def swapped(module: Any) -> Any:
 
 
 def added(module: Any) -> Any:
-    """Adds in place of subtracting."""
+    """Adds instead of subtracting."""
 
     @relax.expr_functor.mutator
     class Add(relax.PyExprMutator):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from generators import targets
 from generators.passes.table import PIPELINES
 from generators.targets import DEFAULT, TARGETS, of_kind
 from oracles.builds import needs
@@ -79,8 +80,21 @@ def test_targets_of_one_builder_have_its_pipelines() -> None:
     assert {name for row in TARGETS.values() for name in row.pipelines} <= set(PIPELINES)
 
 
-def test_the_target_that_stands_for_a_kind() -> None:
+@pytest.mark.parametrize("backwards", [False, True])
+def test_the_target_that_stands_for_a_kind(backwards: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said by its row, not by the order of the rows."""
+    rows = sorted(TARGETS.items(), reverse=backwards)
+    monkeypatch.setattr(targets, "TARGETS", dict(rows))
     assert [of_kind(kind) for kind in ("llvm", "cuda", "vulkan", None)] == ["llvm", "cuda", DEFAULT, DEFAULT]
+
+
+def test_one_target_stands_for_each_kind() -> None:
+    assert sorted(row.kind for row in TARGETS.values() if row.of_kind) == sorted({row.kind for row in TARGETS.values()})
+
+
+def test_targets_with_threads_have_one_pipeline() -> None:
+    """`oracles.builds.builders` asks one of them for the passes of a build, whichever comes first."""
+    assert len({TARGETS[name].pipelines for name in TARGETS if TARGETS[name].threads}) == 1
 
 
 @pytest.mark.parametrize("opt_level", [0, 2])

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from corpus.escapes import Markdown
+from generators.case import Tier
 from reports.finding_row import FindingRow
 from reports.summary import Report, write_out
 from tests.reports.reports_data import facts, tally
@@ -13,6 +14,7 @@ from tests.reports.reports_data import facts, tally
 PASSES = 60
 STEPS = 8
 """Bindings of a module; scripts of real findings have 2,100 characters in the mean, and these have a few more."""
+TIERS: tuple[Tier, ...] = ("A", "B", "C")
 SYMPTOMS = ("wrong result", "crash", "ill-formed", "undefined")
 
 
@@ -38,7 +40,7 @@ def _row(index: int) -> FindingRow:
         f"Pass{index % PASSES}",
         SYMPTOMS[index % len(SYMPTOMS)],
         f"output 0[{index}, 1, 0, 0] is 6.999969959259033, not 3.999985000112499 within 2.4e-05 (2 of 4 elements)",
-        tier="ABC"[index % 3],
+        tier=TIERS[index % len(TIERS)],
         at_s=index * 5.0,
         case=f"findings/{slug}",
         repro=f"findings/{slug}/repro.py",

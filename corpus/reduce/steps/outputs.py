@@ -63,7 +63,7 @@ def returned(draft: ModuleDraft, body: Body) -> list[T.Expr]:
 
 
 def _written_out(draft: ModuleDraft, body: Body, result: T.Expr) -> T.Expr:
-    """The result with tuples in the place of variables that are bound to them."""
+    """The result with tuples in place of variables that are bound to them."""
     bound = {bind.var: bind.value for bind in own_binds(body) if isinstance(bind.value, TUPLE)}
 
     def written(expr: T.Expr) -> T.Expr:

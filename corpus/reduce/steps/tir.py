@@ -25,7 +25,7 @@ def _statements(view: PlanView) -> list[T.Stmt]:
 
 
 def replacing(nodes: dict[T.Node, T.Node]) -> Edit:
-    """Puts other statements, expressions or variables in the place of these, all over the module."""
+    """Puts other statements, expressions or variables in place of these, all over the module."""
 
     def edit(plan: ReductionPlan) -> ReductionPlan:
         return replace(plan, draft=replace(plan.draft, nodes={**plan.draft.nodes, **nodes}))

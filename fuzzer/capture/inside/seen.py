@@ -128,7 +128,7 @@ def _quietly(action: Callable[P, object], *given: P.args, **named: P.kwargs) -> 
 
 
 def _call(transform: Pass, mod: tvm.IRModule) -> object:
-    """In the place of `Pass.__call__`."""
+    """In place of `Pass.__call__`."""
     stack, depth = WHERE.stack, len(WHERE.stack)
     failures = Spool.here().failures
     _quietly(_be_heard, transform, mod)

@@ -1,7 +1,7 @@
 """In whose code for a pass it fails, if a pass asks each operator for code of its own; and what a child notes that may
 end at any point.
 
-TVM's tracebacks seldom name that code, and a module may call several operators. So they are asked through functions
+TVM's tracebacks rarely name that code, and a module may call several operators. So they are asked through functions
 that note who is asked.
 """
 

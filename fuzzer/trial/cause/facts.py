@@ -65,8 +65,8 @@ _MEETS_DEFINITIONS = "tirx::VarUseDefAnalyzer::HandleDef"
 
 @dataclass(frozen=True, slots=True)
 class FoundCause:
-    """The cause of a failure. logged: what TVM logs of it, a line; "" as a rule. own_fault: what raised in our own code
-    while the cause was looked for, a line: the cause is a guess then; "" as a rule."""
+    """The cause of a failure. logged: what TVM logs of it, a line, usually "". own_fault: what raised in our own code
+    while the cause was looked for, a line: the cause is a guess then. Usually ""."""
 
     cause: Cause
     logged: str = ""

@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 
 def own_context(instruments: Sequence[object] = ()) -> PassContext:
-    """A PassContext with the options of the current one, and these instruments in the place of the test's."""
+    """A PassContext with the options of the current one, and these instruments in place of the test's."""
     current = tvm.transform.PassContext.current()
     return tvm.transform.PassContext(
         opt_level=current.opt_level,

@@ -248,7 +248,7 @@ def _reduced(rejudge: Rejudging, asked: _Asked, start: Candidate, budget_s: floa
 
 @dataclass(slots=True)
 class _Seen:
-    """Judges candidates while somebody looks on. placed: what must hold of them besides. calls: how many. faults: what
+    """Judges candidates under a watch. placed: what must hold of them besides. calls: how many. faults: what
     of ours has raised over a candidate, which is then refused: it must not cost what was found before."""
 
     rejudge: Rejudging

@@ -103,7 +103,7 @@ def _value(kernel: TiledKernel, dtype: str, at: list[Point], *leaves: Term) -> T
 
 
 def _shifted(kernel: TiledKernel, index: Expr) -> Expr:
-    """The element of another thread, mostly."""
+    """Usually the element of another thread."""
     draft, length = kernel.draft, kernel.length
     by = draft.number(kernel.source.integer(0, max(length - 1, 0)))
     return tirx.FloorMod(tirx.Add(index, by), draft.number(length))

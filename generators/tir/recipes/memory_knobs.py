@@ -142,7 +142,7 @@ class SharedMemoryKnobs:
     lanes: tuple[tuple[int, int], ...] = ((1, 3), (2, 3), (4, 4), (8, 2))
     """(elements that a thread copies at once, weight): copies of 4, 8 and 16 bytes are made asynchronous."""
     padded: float = 0.25
-    """A copy has zeros in the place of elements that a condition leaves out."""
+    """A copy has zeros in place of elements that a condition leaves out."""
     inside: float = 0.5
     """The tiles of local stages are allocated in a block around the statements, where the pass looks for them, else at
     the root, from where TVM moves them there."""

@@ -78,7 +78,7 @@ def _dtype(draft: FunctionDraft) -> str:
 
 
 def _values(draft: FunctionDraft, dtype: str) -> Range:
-    """A range of numbers that the type holds exactly, mostly without zero."""
+    """A range of numbers that the type holds exactly, usually without zero."""
     top = min(int(capacity(dtype)) // 2, 8)
     if draft.source.flip(KNOBS.near_zero):
         draft.features.add("near_zero")

@@ -30,7 +30,7 @@ from oracles.builds.tir_build import TirPipeline, in_order
 from oracles.ir.walk import nodes_of
 from oracles.reference.tir.context import SET_DEVICE
 from oracles.reference.tir.decode.abi import DL_CPU
-from oracles.reference.tir.decode.functions import LAUNCH_PARAMS, SHARED_BYTES
+from oracles.reference.tir.decode.callees import LAUNCH_PARAMS, SHARED_BYTES
 from oracles.workbench import OPT_LEVEL
 
 NO_DEVICE = "passfuzz.cuda_cpu.no_device"

@@ -18,7 +18,7 @@ from oracles.ir.cache import Cache, Key
 from oracles.ir.walk import prim_func_parts
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.context import ALONE, Context
-from oracles.reference.tir.decode.functions import LAUNCH_PARAMS
+from oracles.reference.tir.decode.callees import LAUNCH_PARAMS
 from oracles.reference.tir.decode.pointer_kinds import Described
 from oracles.reference.tir.decode.prim_func import decode_function
 from oracles.reference.tir.equality import program_key

@@ -1,4 +1,4 @@
-"""Dask as a cluster, with a client of the test's own in the place of Dask's. Real ones: `test_real_clusters.py`."""
+"""Dask as a cluster, with a client of the test's own in place of Dask's. Real ones: `test_real_clusters.py`."""
 
 from __future__ import annotations
 

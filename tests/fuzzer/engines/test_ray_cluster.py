@@ -1,4 +1,4 @@
-"""Ray as a cluster, with a Ray of the test's own in the place of Ray. Real ones: `test_real_clusters.py`."""
+"""Ray as a cluster, with a Ray of the test's own in place of Ray. Real ones: `test_real_clusters.py`."""
 
 from __future__ import annotations
 

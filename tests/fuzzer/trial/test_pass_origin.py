@@ -17,7 +17,7 @@ from corpus.finding import Finding
 from corpus.findings import save_finding
 from corpus.module_text import live_module, text_of
 from fuzzer.plugin.ending import _reduced
-from fuzzer.plugin.watch import Ledger, Sighting
+from fuzzer.plugin.suite_watch import Ledger, Sighting
 from fuzzer.protocol import Failure
 from fuzzer.trial.foreign.pass_origin import PassOrigin, is_of_tvm, names_in, origin_of
 from generators import tvm_api

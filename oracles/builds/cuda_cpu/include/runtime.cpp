@@ -31,7 +31,7 @@ void tell_access(const unsigned char* address) {
 }
 
 void caught(int number, siginfo_t* info, void*) {
-  if (!inside) {  // Not of a kernel: as if nobody had asked.
+  if (!inside) {  // Not of a kernel: as if nothing had asked.
     signal(number, SIG_DFL);
     return;
   }

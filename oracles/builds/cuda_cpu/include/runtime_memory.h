@@ -1,4 +1,4 @@
-// Shared memory of a block, with a red zone beside each array, and copies of the arguments between pages that nobody may
+// Shared memory of a block, with a red zone beside each array, and copies of the arguments between pages that nothing may
 // touch. Part of runtime.cpp.
 #ifndef RUNTIME_MEMORY_H
 #define RUNTIME_MEMORY_H
@@ -22,7 +22,7 @@ void check_red_zones() {
   }
 }
 
-// --- Copies of the arguments between pages that nobody may touch ----------------------------------------------------
+// --- Copies of the arguments between pages that nothing may touch ----------------------------------------------------
 
 struct Region {
   unsigned char* start;  // of the pages that may be touched

@@ -99,7 +99,7 @@ uint64_t exchanged(int first, int lane, unsigned group, const uint64_t* values) 
   }
 }
 
-// Lets those lanes of a warp go on that wait for nobody else; false where there are none.
+// Lets those lanes of a warp go on that wait for no other; false where there are none.
 bool exchange(int first) {
   int lanes = std::min(WARP, threads - first);
   unsigned waiting = lanes_where(first, lanes, AT_WARP), ended = lanes_where(first, lanes, ENDED);

@@ -44,7 +44,7 @@ _COMPARE = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="
 
 def _alike(state: DecodeState, op: str, a: Expr, b: Expr) -> tuple[Expr, Expr]:
     """Operands of one operator. Raises Trap("type") for a float beside what is none: a constructor of TVM refuses that,
-    but not a pass that puts a buffer of another dtype in the place of one."""
+    but not a pass that puts a buffer of another dtype in place of one."""
     if (a.dtype.kind == "f") != (b.dtype.kind == "f"):
         raise Trap("type", f"{state.name}: {op} of {a.dtype.name} and {b.dtype.name}")
     return a, b

@@ -24,8 +24,8 @@ from oracles.reference.tir.decode.abi import (
     NDIM,
     SHAPE,
 )
+from oracles.reference.tir.decode.callees import launched, passed
 from oracles.reference.tir.decode.dispatch import constant, expression, pointer
-from oracles.reference.tir.decode.functions import launched, passed
 from oracles.reference.tir.decode.pointer_kinds import RESULT, BufferAddress, Pointer, Stack, StackElement
 from oracles.reference.tir.decode.pointers import is_header_of
 from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules

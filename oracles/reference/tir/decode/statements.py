@@ -7,8 +7,8 @@ from oracles.ir.walk import items
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.constants import settled
 from oracles.reference.tir.decode.access import access, refuse_predicate
+from oracles.reference.tir.decode.callees import called
 from oracles.reference.tir.decode.dispatch import expression, pointer, statement
-from oracles.reference.tir.decode.functions import called
 from oracles.reference.tir.decode.lanes import bind_lanes, store_lanes
 from oracles.reference.tir.decode.packed import returned_number, store_to_stack
 from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules

@@ -35,4 +35,5 @@ def _strides(shape: tuple[int, ...]) -> list[int]:
 
 
 def tuple_of(codes: list[Code]) -> str:
+    """The text of a Python tuple of expressions, `()` of none."""
     return "(" + "".join(f"{code.text}, " for code in codes) + ")"

@@ -165,7 +165,7 @@ class EmitState:
         self.lines.append("    " * self.indent + text)
 
     def site(self, what: str) -> str:
-        """The name of the constant that says where a trap is: function, block and `what`, mostly a buffer."""
+        """The name of the constant that says where a trap is: function, block and `what`, usually a buffer."""
         return self.names.site(TrapSite(self.name, self.block or "root", what))
 
     def under(self, condition: str) -> str:

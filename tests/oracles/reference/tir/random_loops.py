@@ -73,7 +73,7 @@ class Nest:
         return tuple(self.draw(st.lists(st.sampled_from([1, 3, 4, 6, 12, 20]), min_size=1, max_size=2)))
 
     def index(self, extent: int, depth: int = 0) -> Expr:
-        """An int64 expression, mostly inside 0 .. extent - 1 for small loops."""
+        """An int64 expression, usually inside 0 .. extent - 1 for small loops."""
         kind = self.pick(["var", "var", "var", "sum", "scaled", "const", "mod", "div", "pair", "load"])
         if not self.vars or kind == "const" or depth > 2:
             return integer(self.draw(st.integers(0, extent - 1)))
@@ -96,7 +96,7 @@ class Nest:
         return Bin("floormod" if kind == "mod" else "floordiv", inner, integer(self.pick([2, 3, extent])), INT64)
 
     def access(self, buffer: Buffer) -> tuple[Expr, ...]:
-        """Indices, mostly wrapped into bounds where they may leave them; sometimes those of an earlier access."""
+        """Indices, usually wrapped into bounds where they may leave them; sometimes those of an earlier access."""
         earlier = [indices for slot, indices in self.seen if slot == buffer.slot]
         if earlier and self.draw(st.booleans()):
             return self.pick(earlier)

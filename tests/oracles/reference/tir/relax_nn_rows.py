@@ -10,7 +10,7 @@ from tvm import relax
 from tvm.relax import op
 from tvm.relax.op import nn
 
-from tests.oracles.reference.tir.relax_op_rows import OpRow
+from tests.oracles.reference.tir.relax_op_rows import OpRow, op_rows
 
 F4 = "float32"
 
@@ -199,3 +199,8 @@ def nn_rows() -> Iterator[OpRow]:
     """Every row of this file."""
     for part in (_conv, _pool, _norm, _attention, _loss, _shape_like, _image, _vision):
         yield from part()
+
+
+def all_rows() -> tuple[OpRow, ...]:
+    """Every row of this table and of `relax_op_rows`."""
+    return (*op_rows(), *nn_rows())

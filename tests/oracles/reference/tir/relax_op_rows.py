@@ -201,11 +201,9 @@ def _linear() -> Iterator[OpRow]:
     yield OpRow("outer", ("4:float32", "3:float32"), op.outer)
 
 
-def all_rows() -> tuple[OpRow, ...]:
-    """Every row of this table and of `relax_nn_rows`."""
-    from tests.oracles.reference.tir.relax_nn_rows import nn_rows
-
-    parts = (_elementwise(), _reduce(), _creation(), _manipulate(), _index(), _linear(), nn_rows())
+def op_rows() -> tuple[OpRow, ...]:
+    """Every row of this table."""
+    parts = (_elementwise(), _reduce(), _creation(), _manipulate(), _index(), _linear())
     return tuple(row for part in parts for row in part)
 
 

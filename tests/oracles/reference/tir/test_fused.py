@@ -15,7 +15,8 @@ from tvm.s_tir import Schedule
 
 from oracles.reference.tir import run_prim_func
 from tests.oracles.reference.tir.legalized_call import Interpreter
-from tests.oracles.reference.tir.relax_op_rows import OpRow, all_rows, draw_operand, legalize
+from tests.oracles.reference.tir.relax_nn_rows import all_rows
+from tests.oracles.reference.tir.relax_op_rows import OpRow, draw_operand, legalize
 
 ROWS = {row.name: row for row in all_rows()}
 NN = op.nn

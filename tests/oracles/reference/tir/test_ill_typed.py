@@ -18,7 +18,7 @@ AT = [tirx.IntImm("int32", 0)]
 
 def with_another_buffer(dtype: str, build: Callable[[Any, Any], Any]) -> Any:
     """A function that stores what `build` makes of loads of A and of B, both int16, in B; then A becomes a buffer of
-    `dtype`, as where a pass puts one in the place of the other."""
+    `dtype`, as where a pass puts one in place of the other."""
     a, b = (tirx.decl_buffer((2,), "int16", name, layout=None) for name in "AB")
     value = build(tirx.BufferLoad(a, AT), tirx.BufferLoad(b, AT))
     graph = json.loads(tvm.ir.save_json(tirx.PrimFunc([a, b], tirx.BufferStore(b, value, AT))))

@@ -14,7 +14,8 @@ from oracles.reference.tir import engine, run_prim_func
 from oracles.reference.tir.folds import fold_int_add
 from tests.needs import needs
 from tests.oracles.reference.tir.legalized_call import Interpreter, compiled_main
-from tests.oracles.reference.tir.relax_op_rows import OpRow, all_rows, draw_operand, legalize
+from tests.oracles.reference.tir.relax_nn_rows import all_rows
+from tests.oracles.reference.tir.relax_op_rows import OpRow, draw_operand, legalize
 
 Array = np.ndarray[Any, Any]
 ROWS = {row.name: row for row in all_rows()}
