@@ -95,9 +95,13 @@ def title_of_failure(stored: StoredCase, detail: str = "") -> Title:
     return Title(tag, says, _cut(message, max(LONGEST_TITLE - len(tag) - len(says) - 4, 20)))
 
 
+SEVERITY = "Severity: "
+"""Begins the line of an issue that is written anew where its cause was seen in a better tier."""
+
+
 def severity_line(symptom: str, died: str, tier: str) -> str:
     """How bad it is, in a line: the severity, and where passes must stand for it. died: as `severity_of` takes it."""
-    return f"Severity: {severity_of(symptom, died, tier)}. {_TIERS.get(tier, _TIERS['B'])}."
+    return f"{SEVERITY}{severity_of(symptom, died, tier)}. {_TIERS.get(tier, _TIERS['B'])}."
 
 
 def is_native(stored: StoredCase, detail: str) -> bool:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from corpus.regular_files import is_real_folder, read_regular
 from corpus.store import MOST_TEXT, UNREADABLE, write_atomically
-from corpus.wording import severity_line
+from corpus.wording import SEVERITY, severity_line
 from reports.causes import causes_of
 from reports.finding_files import ISSUE_FILE
 from reports.finding_row import FindingRow
 
-_SAID = re.compile(r"^Severity: .*$", re.MULTILINE)
+_SAID = re.compile(rf"^{SEVERITY}.*$", re.MULTILINE)
 
 
 def retell_issues(out: Path, rows: Iterable[FindingRow], cause: str | None = None) -> None:
