@@ -292,7 +292,7 @@ def _file_limit(patch: pytest.MonkeyPatch) -> None:
     def refused(*_: object, **__: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    patch.setattr("fuzzer.settings.TemporaryFile", refused)
+    patch.setattr("fuzzer.given_paths.TemporaryFile", refused)
 
 
 FOLDERS = [
