@@ -276,8 +276,8 @@ def _nested_source(value: object) -> str:
 
 
 def number_source(number: object) -> str:
-    """A Python expression for an int, float or bool."""
-    text = repr(number)
+    """A Python expression for an int, float or bool, also one of NumPy's."""
+    text = repr(number.item() if isinstance(number, np.generic) else number)
     return f'float("{text}")' if text.lstrip("-") in ("nan", "inf") else text
 
 

@@ -17,6 +17,7 @@ from corpus.module_text import (
     array_source,
     live_module,
     module_of_file,
+    number_source,
     text_of,
     with_imports,
     without_imports,
@@ -144,3 +145,18 @@ def test_lines_end_where_python_ends_them(end: str) -> None:
 
 def test_lines_of_other_systems_are_read() -> None:
     assert without_imports("import tvm\r\nclass Module:\r\n    pass\r").split() == ["class", "Module:", "pass"]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (np.float64(0.25), "0.25"),
+        (np.float32(0.5), "0.5"),
+        (np.int64(-3), "-3"),
+        (np.bool_(True), "True"),
+        (np.float64("-inf"), 'float("-inf")'),
+        (0.25, "0.25"),
+    ],
+)
+def test_a_number_in_a_script_is_one_of_python(number: object, text: str) -> None:
+    assert number_source(number) == text

@@ -66,7 +66,7 @@ def show():
     want = np.array(0.4898604154586792, "float32")
     kinds = [f"{a.dtype}{a.shape}" for a in (got, want)]
     assert kinds[0] == kinds[1], f"the output is {kinds[0]} instead of {kinds[1]}"
-    wrong = ~np.isclose(got, want, rtol=0, atol=np.float64(9.887118636697778e-06), equal_nan=True)
+    wrong = ~np.isclose(got, want, rtol=0, atol=9.887118636697778e-06, equal_nan=True)
     assert not wrong.any(), f"the output is {got[wrong][0]} instead of {want[wrong][0]}"
     got = vm["main"](on_device(np.array([3.0, 4.0, 3.0, 0.0], "float32"))).numpy()
     want = np.array(10.0, "float32")
