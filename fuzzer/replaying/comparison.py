@@ -120,7 +120,8 @@ def _same_form(case: StoredCase, failure: Fails) -> bool:
     """Whether a wrong result differs in its values where it did so before, or in its form where it did so before."""
     if case.symptom != WRONG_RESULT and not isinstance(case.evidence, ReferenceTrap):
         return True
-    return isinstance(case.evidence, AnotherForm) or not failure.of_form
+    of_type = isinstance(case.evidence, ReferenceTrap) and case.evidence.kind == "type"  # A value is not as annotated.
+    return of_type or isinstance(case.evidence, AnotherForm) or not failure.of_form
 
 
 def _same_error(case: StoredCase, failure: Fails, registry: Registry) -> bool:

@@ -140,6 +140,8 @@ def test_a_wrong_value_is_no_wrong_shape() -> None:
     other = replace(case, evidence=AnotherForm("shape"))
     assert is_recorded(other, shape, Registry())
     assert not is_recorded(replace(case, symptom="crash"), value, Registry())
+    traps = [replace(case, evidence=ReferenceTrap(kind)) for kind in ("type", "uninitialised")]
+    assert [is_recorded(trap, shape, Registry()) for trap in traps] == [True, False]
 
 
 def test_a_script_that_reads_back_as_another_module_was_no_script_that_does_not_parse() -> None:
