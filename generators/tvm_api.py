@@ -241,6 +241,11 @@ def op_name(expr: object) -> str | None:
     return expr.op.name if isinstance(expr, Call) and isinstance(expr.op, Op) else None
 
 
+def is_zero(expr: object) -> bool:
+    """Whether it is the integer constant 0."""
+    return isinstance(expr, tirx.IntImm) and int(expr.value) == 0
+
+
 def to_array(argument: RuntimeTensor) -> Array:
     """A run-time tensor as NumPy in its declared dtype."""
     array: Array = argument.numpy()

@@ -196,18 +196,22 @@ def _numbered(before: IRModule, after: IRModule) -> Broken | None:
     defines the symbol. Only where TVM's verifier refuses the module, since the number may be right."""
     if COMPLAINTS.of(before) or not COMPLAINTS.of(after):
         return None
-    now = types_of(after)
-    for place, (_, ty) in types_of(before).items():
-        value, got = now.get(place, (None, ty))
+    for dim in _dims_that_are_numbers(types_of(before), types_of(after)):
+        defined = _definition(next(prim_vars(dim)), before, named=False)
+        if defined is not None:
+            return Broken(f"a number stands for {defined.kind}, which an argument keeps")
+    return None
+
+
+def _dims_that_are_numbers(before: Types, after: Types) -> Iterator[Expr]:
+    """The dimensions of calls that were expressions and are numbers now, of calls with an argument that has symbols."""
+    for place, (_, was) in before.items():
+        value, now = after.get(place, (None, was))
         if value is None or not any(facts.symbols for part in _tensors(value) for facts in facts_in(T.type_of(part))):
             continue
-        for was, new in zip(facts_in(ty), facts_in(got), strict=False):
-            for dim, extent in zip(was.dims or (), new.dims or (), strict=False):
-                if not isinstance(dim, int) and isinstance(extent, int):
-                    defined = _definition(next(prim_vars(dim)), before, named=False)
-                    if defined is not None:
-                        return Broken(f"a number stands for {defined.kind}, which an argument keeps")
-    return None
+        for old, new in zip(facts_in(was), facts_in(now), strict=False):
+            dims = zip(old.dims or (), new.dims or (), strict=False)
+            yield from (dim for dim, extent in dims if not isinstance(dim, int) and isinstance(extent, int))
 
 
 def _tensors(value: Expr) -> Iterator[Expr]:

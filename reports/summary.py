@@ -212,24 +212,23 @@ def read_findings(out: Path) -> tuple[FindingRow, ...]:
 
 
 def _lines_in(path: Path) -> int:
-    """How many lines a file of one row each has; 0 where it is not there. Raises UnreadableOut."""
+    """How many lines a file of one row each has. Raises UnreadableOut."""
+    return _content(path, "cannot be counted").count(b"\n")
+
+
+def _content(path: Path, wrong: str) -> bytes:
+    """What a file holds; nothing where it is not there. Raises UnreadableOut, which says what is wrong."""
     try:
-        return read_regular(path, MOST).count(b"\n")
+        return read_regular(path, MOST)
     except FileNotFoundError:
-        return 0
+        return b""
     except OSError as error:
-        raise UnreadableOut(path, f"cannot be counted ({why(error)})") from error
+        raise UnreadableOut(path, f"{wrong} ({why(error)})") from error
 
 
 def _read_findings(path: Path) -> tuple[tuple[FindingRow, ...], tuple[str, ...]]:
     """The last row of each signature, and the notes; a line cut off by a kill is at the end and is left out."""
-    try:
-        data = read_regular(path, MOST)
-    except FileNotFoundError:
-        return (), ()
-    except OSError as error:
-        raise UnreadableOut(path, f"not findings of passfuzz ({why(error)})") from error
-    *lines, _ = data.split(b"\n")
+    *lines, _ = _content(path, "not findings of passfuzz").split(b"\n")
     return _rows(path, "line", ((number, line) for number, line in enumerate(lines, 1) if line.strip()))
 
 

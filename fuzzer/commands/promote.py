@@ -15,16 +15,7 @@ from typing import get_args
 from corpus.blamed import only
 from corpus.escapes import is_slug, one_line
 from corpus.promotion import copy_case, readable_slug
-from corpus.registry import (
-    CASES,
-    BadRegistry,
-    KnownCause,
-    Registry,
-    Status,
-    add_entries,
-    cause_id,
-    change_entries,
-)
+from corpus.registry import CASES, BadRegistry, KnownCause, Registry, Status, add_entries, cause_id, change_entries
 from corpus.replayable import CORPUS
 from corpus.store import CorruptCase, StoredCase, read_case
 from fuzzer.errors import EnvironmentFault, UsageError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,9 +36,11 @@ NOT_OURS = "not of this machine's making: replaying runs its repro.py as a progr
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What is done on every TVM. jobs: how many cases at once."""
+    """What is done on every TVM. refused: why the scripts of some cases do not run, by slug. jobs: how many cases at
+    once."""
 
     cases: Sequence[Replayable]
+    refused: Mapping[str, str]
     registry: Registry
     journal: Journal
     trust: bool
@@ -69,11 +71,14 @@ def replay(
     for given in versions:
         check_name(given)
     registry = read_known_causes(known, "").registry
-    cases = read_cases(folder, trust)
+    cases = read_cases(folder)
+    refused = {} if trust else {found.slug: why for found in cases if (why := _refusal(found))}
+    if len(refused) == len(cases):
+        raise UsageError(f"{folder}: {number_of(len(cases), 'case')}, {NOT_OURS}")
     if not versions:
         require_tvm()
     journal = Journal(folder, resume)
-    task = _Task(cases, registry, journal, trust, jobs or available_cpus())
+    task = _Task(cases, refused, registry, journal, trust, jobs or available_cpus())
     columns: list[Column] = []
     rows: list[ReplayRow] = []
     for given in dict.fromkeys(versions or ("",)):
@@ -84,17 +89,14 @@ def replay(
     return ReplayResult(tuple(rows), tuple(columns), round(time.monotonic() - begun, 3))
 
 
-def read_cases(folder: Path, trust: bool) -> list[Replayable]:
-    """The cases of a corpus. Raises UsageError where there is none, or none but those that `_refusal` keeps from
-    running."""
+def read_cases(folder: Path) -> list[Replayable]:
+    """The cases of a corpus. Raises UsageError where there is none."""
     try:
         cases = list(replayable(folder))
     except NotADirectoryError as error:
         raise UsageError(str(error)) from error
     if not cases:
         raise UsageError(f"{folder}: no case in it")
-    if not trust and all(map(_refusal, cases)):
-        raise UsageError(f"{folder}: {number_of(len(cases), 'case')}, {_refusal(cases[0])}")
     return cases
 
 
@@ -128,8 +130,7 @@ def _rows(replayer: Replayer, task: _Task) -> list[ReplayRow]:
     build = _build(replayer.warm)
     keys = {found.slug: key_of(found.folder, build) for found in cases}
     kept = {slug: row for slug, key in keys.items() if (row := journal.row(key, replayer.label)) is not None}
-    refused = {} if task.trust else {found.slug: why for found in cases if (why := _refusal(found))}
-    done = kept | {slug: ReplayRow(slug, replayer.label, "error", why) for slug, why in refused.items()}
+    done = kept | {slug: ReplayRow(slug, replayer.label, "error", why) for slug, why in task.refused.items()}
     left = sorted((found for found in cases if found.slug not in done), key=_waits_less)
     with _progress(replayer.label, len(cases), len(done)) as tick:
         pool = ThreadPoolExecutor(task.jobs)

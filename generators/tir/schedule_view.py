@@ -13,7 +13,7 @@ from tvm import s_tir, tirx
 from generators.source import Source
 from generators.tir.knobs import TirKnobs
 from generators.tir.prim_program import PrimProgram
-from generators.tvm_api import Buffer, Expr, Node, Stmt, Var
+from generators.tvm_api import Buffer, Expr, Node, Stmt, Var, is_zero
 
 T = TypeVar("T")
 ROOT = 'sch.get_sblock("root")'
@@ -40,9 +40,8 @@ class ScheduledLoop:
     def serial(self) -> bool:
         """An ordinary loop from 0 without annotations."""
         node = self.node
-        start = isinstance(node.min, tirx.IntImm) and int(node.min.value) == 0
         plain = int(node.kind) == int(tirx.ForKind.SERIAL) and node.thread_binding is None
-        return start and plain and node.step is None and len(node.annotations) == 0
+        return is_zero(node.min) and plain and node.step is None and len(node.annotations) == 0
 
     def holds(self, inner: ScheduledLoop) -> bool:
         """Whether the other loop is all of its body."""

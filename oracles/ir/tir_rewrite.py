@@ -237,13 +237,9 @@ def _call_of_function(call: Call) -> str:
     numbers = [argument for argument in call.args if T.op_name(argument) != _ADDRESS_OF]
     addressed = [argument.args[0] for argument in call.args if T.op_name(argument) == _ADDRESS_OF]
     with_ = ["a loaded number"] if any(_found(number, T.TensorLoad) for number in numbers) else []
-    if any(not _is_zero(load.indices[-1]) for load in addressed):
+    if any(not T.is_zero(load.indices[-1]) for load in addressed):
         with_.append("the address of a later element")
     return " with ".join(("a call of a function", " and ".join(with_))) if with_ else "a call of a function"
-
-
-def _is_zero(index: Expr) -> bool:
-    return isinstance(index, tirx.IntImm) and int(index.value) == 0
 
 
 def _class(expr: Expr) -> str:

@@ -48,7 +48,7 @@ def _made(body: T.Stmt) -> Iterator[T.Buffer]:
 
 
 def _compact(ty: T.Type) -> bool:
-    begins = ty.elem_offset is None or isinstance(ty.elem_offset, tirx.IntImm) and not int(ty.elem_offset)
+    begins = ty.elem_offset is None or T.is_zero(ty.elem_offset)
     return not len(ty.strides) and begins
 
 

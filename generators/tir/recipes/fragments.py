@@ -34,7 +34,7 @@ from generators.tir.recipes.bound_loops import (
 from generators.tir.recipes.recipe import PrimRecipe
 from generators.tir.site import sequence
 from generators.tir.terms import Term, cast, constant
-from generators.tvm_api import Expr, Node, Stmt
+from generators.tvm_api import Expr, Node, Stmt, is_zero
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +286,7 @@ def _copied(
     extents = shape or [min(x.value, y.value) for x, y in zip(given.dims, target.dims, strict=True)]
     loops = [axis(draft, n) for n in extents]
     from_, to = (
-        [loop.var if _is_zero(start) else tirx.Add(start, loop.var) for start, loop in zip(starts, loops, strict=True)]
+        [loop.var if is_zero(start) else tirx.Add(start, loop.var) for start, loop in zip(starts, loops, strict=True)]
         for starts in (first, there)
     )
     value = load(given, from_)
@@ -295,10 +295,6 @@ def _copied(
     body = around(draft, loops, tirx.BufferStore(target.buffer, expr, to))
     notes = {"auto_copy": True, "vector_bytes": draft.source.pick(KNOBS.vector_bytes)}
     return realized(draft, draft.new_name("copy"), BlockBody(body), known=owned, annotations=notes)
-
-
-def _is_zero(value: Expr) -> bool:
-    return isinstance(value, tirx.IntImm) and int(value) == 0
 
 
 def _result(draft: FunctionDraft, warps: _Warps, c: DraftTensor, owned: list[DraftTensor], scope: str) -> list[Stmt]:
