@@ -33,6 +33,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from benchmarks.cpu_account import account, joining
 from fuzzer.campaign import loop
+from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.observer import Observers
 from fuzzer.engines.baggage import pack
 from fuzzer.engines.cluster import Cluster
@@ -251,7 +252,7 @@ def time_campaign(seats: int, answers: int, samples: list[Judged]) -> None:
         settings = read_settings(seed=1, cases=answers, out=Path(folder, "out"), on="dask")
         writer = OutWriter(settings.out, RunFacts("0", "0", 1, ("llvm",)))
         begun = time.process_time()
-        result = loop.run_campaign(settings, Observers((writer,)))
+        result = run_campaign(settings, Observers((writer,)))
         cpu = time.process_time() - begun
     size = cluster.bytes_ / answers / 1e3
     print(f"{seats:8}{result.tally.cases / cpu:12.0f} answers a second, {size:.1f} kB each; {cpu:.1f} CPU s in all")

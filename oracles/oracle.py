@@ -97,7 +97,7 @@ class Facts:
     of_result: it looks at the result alone, so that a result that is the input again has been judged already.
     needs_numbers: it needs the reference's numbers. judges_numbers: its word on a case is a verdict on its numbers.
     foreign: the least that must be known of a pass of other people's tests for it to hold; None where it is not asked
-    of them in turn with the others.
+    of them.
     documented_phases_only: TVM keeps to it in the documented phases of a pass alone; in an odd order it fails without
     a bug.
     of_idempotent: of other people's tests it is asked only where a second application of the pass must change nothing.

@@ -63,6 +63,8 @@ class LiveDisplay:
         self._generated, self._judged_s = 0, 0.0
         """How many cases had been counted, and when the last one was. (A campaign gives the same tally each time.)"""
 
+    def on_begin(self) -> None: ...
+
     def on_start(self, settings: LiveSettings) -> None:
         self._limits = settings
         self._print(f"seed {settings.seed}, {number_of(settings.jobs, 'worker')}, results in {settings.out}")

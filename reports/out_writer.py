@@ -48,6 +48,10 @@ class OutWriter:
         self._others_after = 0.0
         self._rows = {row.signature: row for row in rows}
 
+    def on_begin(self) -> None:
+        """Says that a run has begun, for who reads OUT of one that is killed before its first case."""
+        write_out(self._out, self._report())
+
     def on_start(self, settings: object) -> None:
         self._write()
 
@@ -69,11 +73,14 @@ class OutWriter:
 
     def _write(self) -> None:
         self._written_at = self._now
-        facts = replace(self._facts, wall_s=self._now, coverage=self._reached(self._now))
-        report = Report(facts, self._tally, tuple(self._rows.values()), facts.notes)
+        report = self._report()
         write_out(self._out, report)
         if self._now >= self._others_after:
             self._write_others(report)
+
+    def _report(self) -> Report:
+        facts = replace(self._facts, wall_s=self._now, coverage=self._reached(self._now))
+        return Report(facts, self._tally, tuple(self._rows.values()), facts.notes)
 
     def _write_others(self, report: Report) -> None:
         start = self._clock()

@@ -8,6 +8,7 @@ a worker that ends costs nothing but time.
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from math import inf
 
@@ -15,7 +16,7 @@ from typing_extensions import assert_never
 
 from corpus.finding_bytes import from_bytes, is_readable, to_bytes
 from fuzzer.campaign.aside import reduction_limits, steps_aside
-from fuzzer.campaign.checkpoint import SCHEMA, Begun, Checkpoint, read_checkpoint, refuse_other_tvm
+from fuzzer.campaign.checkpoint import SCHEMA, Begun, Checkpoint
 from fuzzer.campaign.deck import Deck
 from fuzzer.campaign.disk import Disk
 from fuzzer.campaign.docket import Docket, FailureKey
@@ -23,8 +24,7 @@ from fuzzer.campaign.finding_rows import FindingRows
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.losses import Losses
 from fuzzer.campaign.observer import Observer
-from fuzzer.campaign.out_folder import held
-from fuzzer.campaign.plan import MakesPlan, plan_of
+from fuzzer.campaign.out_folder import refused_leaves_nothing
 from fuzzer.campaign.second_process import SecondProcess
 from fuzzer.engines.choose import workforce_of
 from fuzzer.engines.messages import versions
@@ -58,7 +58,7 @@ from fuzzer.trial.determinism import hash_seeds
 from fuzzer.trust import only_trusted
 from fuzzer.versions import tvm_version
 from oracles.verdict import WRONG_RESULT
-from reports.summary import begun_again, read_findings
+from reports.summary import read_findings
 from reports.tally import Tally, bump
 
 READY_S = 180.0
@@ -67,7 +67,9 @@ GRACE_S = 25.0
 """Seconds after the campaign's time in which waiting failures are still reduced and confirmed."""
 
 
-class _Campaign:
+class CampaignLoop:
+    """A campaign that holds its folder. `run` it once."""
+
     def __init__(self, settings: Settings, observer: Observer, interrupts: Interrupts, plan: Plan) -> None:
         self.settings = settings
         self.observer = observer
@@ -115,9 +117,18 @@ class _Campaign:
         self.rows.go_on(checkpoint.rows, read_findings(self.settings.out), checkpoint.early)
 
     def run(self) -> CampaignResult:
-        pool = workforce_of(self.settings, self.plan, hash_seeds(self.plan.seed)[0])
+        """Runs it to its end.
+
+        Raises UsageError for what workers refuse, EnvironmentFault where none gets ready, OSError where what it leaves
+        cannot be written.
+        """
+        pool: Workforce | None = None
         try:
-            self._await_worker(pool)
+            with nullcontext() if self.settings.resume else refused_leaves_nothing(self.settings.out):
+                if not self.settings.resume:
+                    self._write_beginning()
+                pool = workforce_of(self.settings, self.plan, hash_seeds(self.plan.seed)[0])
+                self._await_worker(pool)
             self.settings = replace(self.settings, jobs=self.settings.jobs or len(pool.slots))
             self.observer.on_start(replace(self.settings, time_s=self.end))
             self.start = time.monotonic()
@@ -126,7 +137,8 @@ class _Campaign:
             finally:
                 self.observer.on_end()
         finally:
-            pool.close()
+            if pool is not None:
+                pool.close()
             self.second.close()
         return CampaignResult(
             self.tally,
@@ -139,6 +151,11 @@ class _Campaign:
             self.uncounted,
             self.known.new_tiers((one.failure for one in self.docket.unsettled), self.loaded),
         )
+
+    def _write_beginning(self) -> None:
+        """So that a run which is killed before a worker is ready can be reported, and gone on with."""
+        self.observer.on_begin()
+        self.disk.store(self.docket, self._checkpoint, self.before_s, at_once=True)
 
     def _go(self, pool: Workforce) -> None:
         for row in self.rows.by_signature.values():
@@ -374,27 +391,3 @@ class _Campaign:
             self.rows.early,
             versions(),
         )
-
-
-def run_campaign(
-    settings: Settings, observer: Observer, interrupts: Interrupts | None = None, plan: MakesPlan = plan_of
-) -> CampaignResult:
-    """Runs a campaign to its end, or goes on with the one that was begun under `settings.out`.
-
-    plan: is called once, when the folder is held. Raises UsageError for settings that this machine cannot carry out and
-    for a campaign that another TVM has begun, EnvironmentFault where the folders cannot be written.
-    """
-    if interrupts is None:
-        with Interrupts() as own:
-            return run_campaign(settings, observer, own, plan)
-    with held(settings.out, fresh=settings.fresh, resume=settings.resume) as scratch:
-        if not settings.resume:
-            return _Campaign(settings, observer, interrupts, plan(settings, scratch)).run()
-        checkpoint = read_checkpoint(settings.out, settings.trust)
-        if changed := refuse_other_tvm(settings.out, checkpoint.versions, versions()):
-            tell(f"warning: {changed}")
-        settings = checkpoint.begun.within(settings)
-        with begun_again(settings.out):
-            campaign = _Campaign(settings, observer, interrupts, plan(settings, scratch))
-            campaign.go_on(checkpoint)
-            return campaign.run()

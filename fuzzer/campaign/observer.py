@@ -14,6 +14,10 @@ class Observer(Protocol):
     """Called with a campaign's events, from its one process and thread. `now` is seconds of the campaign, with those of
     the runs that it goes on with."""
 
+    def on_begin(self) -> None:
+        """Once, of a campaign that goes on with none, before there are workers. Raises OSError."""
+        ...
+
     def on_start(self, settings: Settings) -> None:
         """Once, before the first case. The settings' time is when the campaign ends, as `now` counts."""
         ...
@@ -36,6 +40,10 @@ class Observers:
     """Several observers as one, called in order; none is an observer that ignores everything."""
 
     members: tuple[Observer, ...] = ()
+
+    def on_begin(self) -> None:
+        for member in self.members:
+            member.on_begin()
 
     def on_start(self, settings: Settings) -> None:
         for member in self.members:

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from corpus.findings import PART
@@ -54,6 +54,18 @@ def held(out: Path, *, fresh: bool, resume: bool) -> Iterator[Path]:
         os.close(handle)
         if made:
             _leave_no_empty(out)
+
+
+@contextmanager
+def refused_leaves_nothing(out: Path) -> Iterator[None]:
+    """Of a run that is refused before its first case nothing stays in its folder, which held no other."""
+    try:
+        yield
+    except BaseException:
+        for name in OF_A_RUN:
+            with suppress(OSError):
+                remove(out / name)
+        raise
 
 
 def _lock(handle: int, out: Path) -> None:

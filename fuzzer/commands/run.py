@@ -8,9 +8,9 @@ from rich.console import Console
 
 from corpus.replayable import replayable
 from corpus.store import CorruptCase
+from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.checkpoint import read_checkpoint
 from fuzzer.campaign.interrupts import Interrupts
-from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observers
 from fuzzer.campaign.out_folder import UNCONFIRMED, unconfirmed_in
 from fuzzer.campaign.plan import MakesPlan, plan_of

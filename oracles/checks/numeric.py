@@ -17,7 +17,7 @@ from oracles.evidence import ReferenceTrap
 from oracles.forked import Ended, forked
 from oracles.ir.difference import difference
 from oracles.ir.operators import BATCH_NORM, operator_calls
-from oracles.oracle import Runs, Stage, StepOracle
+from oracles.oracle import Knowledge, Runs, Stage, StepOracle
 from oracles.reference.outcome import NoMeaning, Unsure, Wrong
 from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import in_a_line
@@ -87,4 +87,5 @@ ORACLE = StepOracle(
     of_result=True,
     needs_numbers=True,
     judges_numbers=True,
+    foreign=Knowledge.NOTHING,
 )

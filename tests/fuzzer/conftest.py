@@ -11,17 +11,17 @@ from dataclasses import replace
 import pytest
 
 from fuzzer import cli
-from fuzzer.campaign import loop
+from fuzzer.campaign import begin, loop
 from tests.patience import HANGS_S, OF_COMMANDS, OF_JUDGING, raise_limits
 
 
 @pytest.fixture(scope="session", autouse=True)
 def generous_limits() -> Iterator[None]:
-    plan_of = loop.plan_of
+    plan_of = begin.plan_of
     with pytest.MonkeyPatch.context() as patch:
         raise_limits(patch, *OF_JUDGING, *OF_COMMANDS)
         patch.setattr(loop, "GRACE_S", 2 * HANGS_S)  # half of it bounds a reduction
-        patch.setattr(loop, "plan_of", lambda *given: replace(plan_of(*given), deadline_s=HANGS_S))
+        patch.setattr(begin, "plan_of", lambda *given: replace(plan_of(*given), deadline_s=HANGS_S))
         yield
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fuzzer.campaign.loop import run_campaign
+from fuzzer.campaign.begin import run_campaign
 from fuzzer.engines import choose
 from fuzzer.processes import pool, start
 from fuzzer.processes.pool import Pool

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from fuzzer.campaign.loop import plan_of, run_campaign
+from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.observer import Observers
+from fuzzer.campaign.plan import plan_of
 from fuzzer.results import CampaignResult
 from fuzzer.settings import read_settings
 from fuzzer.trial.determinism import hash_seeds

@@ -74,14 +74,14 @@ def campaign(*findings: Any, **facts: Any) -> Callable[[Settings, Observer], Cam
 def test_run_exit_status(
     passfuzz: Any, fake: Any, tmp_path: Path, found: Any, facts: dict[str, Any], status: int
 ) -> None:
-    fake("fuzzer.campaign.loop", "run_campaign", campaign(*found, **facts))
+    fake("fuzzer.campaign.begin", "run_campaign", campaign(*found, **facts))
     ended, _, err = passfuzz("run", "--time", "1s", "--out", tmp_path / "out")
     assert ended == status
     assert ("the generator is wrong" in err) is (status == 3)
 
 
 def test_run_leaves_every_report_and_says_where(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
-    fake("fuzzer.campaign.loop", "run_campaign", campaign(finding()))
+    fake("fuzzer.campaign.begin", "run_campaign", campaign(finding()))
     out = tmp_path / "deep" / "out"
     _, stdout, _ = passfuzz("run", "--seed", 12, "--out", out)
     wanted = {"summary.json", "findings.jsonl", "report.md", "report.html", "report.sarif", "junit.xml"}
@@ -93,7 +93,7 @@ def test_run_leaves_every_report_and_says_where(passfuzz: Any, fake: Any, tmp_pa
 
 
 def test_run_json_is_the_summary_and_nothing_else(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
-    fake("fuzzer.campaign.loop", "run_campaign", campaign(finding()))
+    fake("fuzzer.campaign.begin", "run_campaign", campaign(finding()))
     status, stdout, err = passfuzz("run", "--json", "--out", tmp_path)
     assert status == 1
     assert err.rstrip().endswith(f"1 new cause (1 finding), 0 known; reports are in {tmp_path}")
@@ -107,7 +107,7 @@ def test_run_hands_on_every_option(passfuzz: Any, fake: Any, tmp_path: Path) -> 
         seen.append(settings)
         return campaign()(settings, observer, interrupts, plan)
 
-    fake("fuzzer.campaign.loop", "run_campaign", run_campaign)
+    fake("fuzzer.campaign.begin", "run_campaign", run_campaign)
     (tmp_path / "mine.py").write_text("PASSES = {}")
     (tmp_path / "known.jsonl").write_text("")
     options = ("--time", "10m", "--cases", 9, "--seed", 3, "--jobs", 2, "--target", "cuda", "--target", "llvm")
@@ -137,7 +137,7 @@ def test_run_hands_on_every_option(passfuzz: Any, fake: Any, tmp_path: Path) -> 
 def test_run_without_tvm_says_how_to_get_it(
     passfuzz: Any, fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake("fuzzer.campaign.loop", "run_campaign", campaign())
+    fake("fuzzer.campaign.begin", "run_campaign", campaign())
     monkeypatch.setattr("fuzzer.versions.tvm_version", lambda: "missing")
     monkeypatch.setattr("fuzzer.versions.has_tvm", lambda: False)
     status, _, err = passfuzz("run", "--out", tmp_path)

@@ -17,7 +17,7 @@ from tvm import tirx
 from corpus.findings import save_finding
 from corpus.module_text import live_module, text_of
 from corpus.reduce import Candidate
-from fuzzer.campaign import loop
+from fuzzer.campaign import begin
 from fuzzer.campaign.observer import Observers
 from fuzzer.commands.run import able
 from fuzzer.errors import EnvironmentFault
@@ -137,12 +137,12 @@ def test_what_is_built_is_judged_by_what_builds_it(
 
 @with_compiler
 def test_a_campaign_builds_device_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan_of = loop.plan_of
-    monkeypatch.setattr(loop, "plan_of", lambda *given: replace(plan_of(*given), build_share=1.0))
+    plan_of = begin.plan_of
+    monkeypatch.setattr(begin, "plan_of", lambda *given: replace(plan_of(*given), build_share=1.0))
     settings = read_settings(
         seed=4, cases=12, jobs=1, targets=["cuda-cpu"], passes="Normalize", oracles="numeric,build", out=tmp_path
     )
-    result = loop.run_campaign(settings, Observers())
+    result = begin.run_campaign(settings, Observers())
     built = result.tally.oracles["build"]
     assert built["passed"] > 0
     assert built["failed"] == 0

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from corpus.store import read_case
-from fuzzer.campaign.loop import run_campaign
+from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.observer import Observers
 from fuzzer.campaign.second_process import SecondProcess
 from fuzzer.protocol import Judged, Plan, Sample

@@ -17,11 +17,11 @@ import pytest
 
 from corpus.registry import KnownCause, add_entries
 from corpus.signature_baseline import write_known
-from fuzzer.campaign import aside, loop, losses
+from fuzzer.campaign import aside, begin, loop, losses
+from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, UNREDUCED_FILE, read_checkpoint
 from fuzzer.campaign.interrupts import Interrupts
-from fuzzer.campaign.loop import run_campaign
-from fuzzer.campaign.observer import Observers
+from fuzzer.campaign.observer import Observer, Observers
 from fuzzer.engines.messages import versions
 from fuzzer.errors import EnvironmentFault, ExitStatus, UsageError
 from fuzzer.processes import pool, start
@@ -120,7 +120,7 @@ def test_nothing_new_is_no_failure(tmp_path: Path, known: str) -> None:
     assert campaign(tmp_path / "none", known=Path("none")).status(("A", "B", "C")) == 1
 
 
-class Kills:
+class Kills(Observer):
     """An observer that kills a worker, or stops it for a while, whenever so many more cases are judged; and each time
     that one begins to reduce or confirm, up to a limit."""
 
@@ -128,8 +128,6 @@ class Kills:
         self.pools, self.chance = pools, random.Random(seed)
         self.next, self.aside = 0, 0
         self.killed: set[int] = set()
-
-    def on_start(self, settings: Settings) -> None: ...
 
     def on_tally(self, tally: Any, now: float) -> None:
         slots = [slot for made in self.pools for slot in made.slots if slot.busy]
@@ -227,7 +225,7 @@ def test_the_shortest_campaign_judges_something(tmp_path: Path) -> None:
     assert result.fault() is None
 
 
-class Stops:
+class Stops(Observer):
     """An observer that interrupts its campaign after so many cases."""
 
     def __init__(self, interrupts: Interrupts, cases: int) -> None:
@@ -345,7 +343,7 @@ def test_a_campaign_of_another_tvm_is_not_gone_on_with(
     campaign(out, cases=20)
     before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
     ours = getattr(versions(), field)
-    monkeypatch.setattr(loop, "versions", lambda: msgspec.structs.replace(versions(), **{field: "9.9"}))
+    monkeypatch.setattr(begin, "versions", lambda: msgspec.structs.replace(versions(), **{field: "9.9"}))
     with pytest.raises(UsageError, match=f"--resume: {out}: was begun with {name} {ours}, and this is 9.9: ") as raised:
         campaign(out, seed=None, cases=40, resume=True)
     assert raised.value.status == 2

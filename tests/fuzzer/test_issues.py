@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzzer.campaign.loop import run_campaign
+from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.observer import Observers
 from fuzzer.settings import read_settings
 from tests.fuzzer.planted import write_passes

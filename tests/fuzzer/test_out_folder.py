@@ -10,14 +10,12 @@ from pathlib import Path
 import pytest
 
 from corpus import own
-from fuzzer.campaign import disk
+from fuzzer.campaign import disk, loop
+from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, read_checkpoint
-from fuzzer.campaign.loop import run_campaign
-from fuzzer.campaign.observer import Observers
+from fuzzer.campaign.observer import Observer, Observers
 from fuzzer.campaign.out_folder import held
 from fuzzer.errors import EnvironmentFault, UsageError
-from fuzzer.settings import Settings
-from reports.finding_row import FindingRow
 from reports.summary import read_findings, read_out
 from reports.tally import Tally
 from tests.fuzzer.fake_campaigns import campaign, settings, slugs, whole, with_fake_workers, writer
@@ -63,22 +61,16 @@ def test_one_run_at_a_time(tmp_path: Path) -> None:
     whole(campaign(tmp_path))
 
 
-class Moves:
+class Moves(Observer):
     """An observer that does something to OUT after so many cases."""
 
     def __init__(self, cases: int, action: Callable[[], object]) -> None:
         self.cases, self.action = cases, action
 
-    def on_start(self, settings: Settings) -> None: ...
-
     def on_tally(self, tally: Tally, now: float) -> None:
         if tally.cases >= self.cases:
             self.cases = 10**9
             self.action()
-
-    def on_finding(self, row: FindingRow) -> None: ...
-
-    def on_end(self) -> None: ...
 
 
 def test_a_folder_that_is_moved_while_it_is_written_ends_the_run(
@@ -109,6 +101,29 @@ def test_a_run_can_be_gone_on_with_from_its_first_moment(tmp_path: Path, monkeyp
     run_campaign(settings(out), Observers((writer(out), Moves(1, lambda: shutil.copytree(out, early)))))
     assert (early / CHECKPOINT_FILE).is_file()
     whole(campaign(early, seed=None, resume=True))
+
+
+@pytest.mark.parametrize("why", [UsageError, EnvironmentFault, KeyboardInterrupt])
+def test_a_run_is_reported_and_gone_on_with_before_it_has_a_worker(
+    why: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refused run leaves nothing of its own; a killed one leaves what a reader and --resume need."""
+    out, killed = tmp_path / "out", tmp_path / "killed"
+    out.mkdir()
+    (out / "notes.txt").write_text("mine")
+
+    def refuses(*_given: object) -> None:
+        shutil.copytree(out, killed)
+        raise why("no")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "workforce_of", refuses)
+        with pytest.raises(why):
+            campaign(out)
+    assert [path.name for path in out.iterdir()] == ["notes.txt"]
+    report = read_out(killed)
+    assert (report.facts.ended, report.tally.cases, report.findings) == (None, 0, ())
+    whole(campaign(killed, seed=None, resume=True))
 
 
 def test_leftovers_of_killed_runs_are_swept(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzzer.campaign.loop import run_campaign
+from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.observer import Observers
 from fuzzer.errors import EnvironmentFault
 from fuzzer.oneshot import ask

@@ -12,8 +12,8 @@ import pytest
 from corpus.findings import save_finding
 from corpus.own import is_own
 from fuzzer.campaign import loop
+from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, read_checkpoint
-from fuzzer.campaign.loop import run_campaign
 from fuzzer.campaign.observer import Observer
 from fuzzer.campaign.out_folder import unconfirmed_in
 from fuzzer.commands.run import report_of

@@ -10,8 +10,9 @@ import pytest
 from corpus.module_text import live_module
 from corpus.repro import repro_text
 from corpus.store import StoredCase, read_case, write_case
-from fuzzer.campaign.loop import plan_of, run_campaign
+from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.observer import Observers
+from fuzzer.campaign.plan import plan_of
 from fuzzer.protocol import Plan
 from fuzzer.settings import read_settings
 from fuzzer.trial.experiment import Experiment

@@ -23,7 +23,7 @@ from oracles.checks.idempotence import does_more_again
 from oracles.evidence import AttributeGone, Evidence
 from oracles.ir.walk import relax_functions
 from oracles.oracle import Knowledge as Knowledge
-from oracles.oracle import StepOracle
+from oracles.oracle import Stage, StepOracle
 from oracles.table import ORACLES
 from oracles.trace import Raised
 from oracles.workbench import constructed
@@ -43,11 +43,12 @@ def is_by_request(evidence: Evidence | None) -> bool:
 
 
 def asked_of(contract: Contract, module: T.IRModule) -> list[StepOracle]:
-    """The oracles that have a say on what such a pass made of `module`, in their order; numbers apart."""
+    """The oracles that have a say on what such a pass made of `module`, in their order, but numbers last."""
     steps = [row for row in ORACLES.values() if isinstance(row, StepOracle)]
     rows = [row for row in steps if row.holds_at(contract.known)]
     settles = promises_idempotence(contract, module)
-    return [row for row in rows if settles or not row.of_idempotent]
+    asked = [row for row in rows if settles or not row.of_idempotent]
+    return sorted(asked, key=lambda row: row.stage is Stage.NUMBERS)
 
 
 def promises_idempotence(contract: Contract, module: T.IRModule) -> bool:

@@ -1,7 +1,7 @@
 """Judges one pass call of a test in a forked child, and says what it finds. Worker processes only.
 
-The oracles are asked and recorded as for a case of ours (`fuzzer.trial.ask`, `fuzzer.trial.record`): structure first,
-numbers last, so that a child that is ended in the interpreter has said the rest.
+The oracles are asked and recorded as for a case of ours (`fuzzer.trial.ask`, `fuzzer.trial.record`), but numbers last,
+so that a child that is ended in the interpreter has said the rest.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from fuzzer.trial.foreign.contracts import (
 from fuzzer.trial.foreign.gaps import Gap
 from fuzzer.trial.foreign.parts import guarded, parts_of
 from fuzzer.trial.foreign.pass_origin import is_of_tvm, origin_of
-from fuzzer.trial.foreign.unpromised_numbers import compared
+from fuzzer.trial.foreign.unpromised_numbers import Compared, compared
 from fuzzer.trial.record import Record
 from fuzzer.trial.subject.flaws import flaw_of
 from fuzzer.trial.subject.phase import phase_of
@@ -201,25 +201,25 @@ class ForeignTrial:
         start = Position.at(part.before, phase, code=part.hash_before)
         step = taken(0, start, call, contract.row, part.after, tier_of(contract, phase))
         transform = None if given is None else self._application.transform
-        one = _JudgedPass(
-            step, contract, ForeignBench(transform, part.before), self._announce, self._say, self._terms.where
-        )
-        one.record.step(step)
+        seen = None
         if given is not None:
-            one.ask_of_input(given, part.hash_before)
-        keeps = keeps_meaning(contract, part.before)
-        if step.changed and one.ask_structure():
-            keeps = one.ask_numbers() and keeps
-        one.tell()
-        return keeps
+            kept = fingerprint(given) == part.hash_before
+            seen = replace(step, start=replace(step.start, module=given), input_kept=kept)
+        bench = ForeignBench(transform, part.before)
+        one = _JudgedPass(step, contract, bench, self._announce, self._say, self._terms.where, seen)
+        return one.run() and keeps_meaning(contract, part.before)
 
     def _skip(self, reason: str) -> None:
         self._say(Tallied(Tally(skipped={reason: 1})))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _JudgedPass:
-    """The judging of one pass: its step, what it is held to, and what has been found by now."""
+    """The judging of one pass: its step, what it is held to, and what has been found by now.
+
+    as_given: the step with the module object that the test handed over; None where it is not to be had.
+    numbers: what they say, once they are compared.
+    """
 
     step: Step
     contract: Contract
@@ -227,41 +227,40 @@ class _JudgedPass:
     announce: Announce
     say: Say
     where: str
+    as_given: Step | None
     record: Record = field(default_factory=lambda: Record(0))
+    numbers: Compared | None = None
 
-    def ask_of_input(self, given: IRModule, hash_before: int) -> None:
-        """Asks whether the module that the test handed over is what it was."""
-        kept = fingerprint(given) == hash_before
-        seen = replace(self.step, start=replace(self.step.start, module=given), input_kept=kept)
-        for row in asked_of(self.contract, self.step.before):
-            if row.stage is Stage.INPUT:
-                self.record.verdict(row.name, self._verdict_of(row, seen), self.step)
-                self.tell()
-
-    def ask_structure(self) -> bool:
-        """Asks every oracle that has a say, numbers apart; whether these are worth looking at."""
-        rows = [row for row in asked_of(self.contract, self.step.before) if row.stage is not Stage.INPUT]
-
-        def ask(row: StepOracle, of: Step) -> Verdict:
+    def run(self) -> bool:
+        """Asks every oracle that has a say; whether the numbers are not wrong."""
+        self.record.step(self.step)
+        ask_in_order(asked_of(self.contract, self.step.before), self.step, self._ask, self.record)
+        found = self.numbers
+        if found is None:
             self.tell()
-            return self._verdict_of(row, of)
-
-        return ask_in_order(rows, self.step, ask, self.record)
-
-    def ask_numbers(self) -> bool:
-        """Compares the numbers; whether they are not wrong."""
-        self.tell()
-        oracle, name = numeric.ORACLE.name, self.step.call.name
-        self.announce(Asking(oracle, name))
-        found = compared(self.step, self.contract, self.bench)
-        of_no_row = self.contract.known is Knowledge.NOTHING and no_numbers(self.contract, self.step.before) is not None
-        if of_no_row and not is_of_tvm(name):
-            self.say(Unpromised(name))
-        self.record.verdict(oracle, found.verdict, self.step)
-        self.record.count_numbers((oracle,))
+            return True
+        self.record.count_numbers((numeric.ORACLE.name,))
         self.say(Pair(found.missing))
         self.tell(found.module, found.calls)
         return not isinstance(found.verdict, Failed)
+
+    def _ask(self, row: StepOracle, step: Step) -> Verdict | None:
+        self.tell()
+        if row.stage is Stage.INPUT:
+            return None if self.as_given is None else self._verdict_of(row, self.as_given)
+        if not step.changed:
+            return None
+        if row.stage is not Stage.NUMBERS:
+            return self._verdict_of(row, step)
+        return None if step.broken else self._compare(row, step)
+
+    def _compare(self, row: StepOracle, step: Step) -> Verdict:
+        self.announce(Asking(row.name, step.call.name))
+        self.numbers = compared(step, self.contract, self.bench)
+        of_no_row = self.contract.known is Knowledge.NOTHING and no_numbers(self.contract, step.before) is not None
+        if of_no_row and not is_of_tvm(step.call.name):
+            self.say(Unpromised(step.call.name))
+        return self.numbers.verdict
 
     def _verdict_of(self, row: StepOracle, step: Step) -> Verdict:
         self.announce(Asking(row.name, step.call.name))

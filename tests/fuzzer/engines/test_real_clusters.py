@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from distributed import Client
 
-from fuzzer.campaign.loop import run_campaign
+from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.observer import Observers
 from fuzzer.results import CampaignResult
 from fuzzer.settings import read_settings
@@ -95,6 +95,8 @@ class Killer:
     chosen: list[Callable[[RealCluster], int | None]]
     every: int = 8
     killed: list[int] = field(default_factory=list)
+
+    def on_begin(self) -> None: ...
 
     def on_start(self, settings: object) -> None:
         """Nothing has been killed yet."""

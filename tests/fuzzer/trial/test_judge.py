@@ -13,9 +13,10 @@ import pytest
 from corpus.reduce import candidate_of
 from corpus.replayable import CORPUS
 from corpus.store import read_case
-from fuzzer.campaign import loop
-from fuzzer.campaign.loop import plan_of, run_campaign
+from fuzzer.campaign import begin
+from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.observer import Observers
+from fuzzer.campaign.plan import plan_of
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
 from fuzzer.results import CampaignResult
@@ -136,7 +137,7 @@ def test_reduction_keeps_what_a_pass_ended_by_an_exit(tmp_path: Path, name: str,
 
 @pytest.mark.deep
 def test_a_hang_is_found_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "plan_of", plan_of)  # with the deadline of a campaign
+    monkeypatch.setattr(begin, "plan_of", plan_of)  # with the deadline of a campaign
     load = write_passes(tmp_path, "Hangs", "Identity")
     settings = read_settings(cases=8, seed=1, jobs=2, load=load, out=tmp_path)
     result = run_campaign(settings, Observers())
