@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import pytest
 
-from tests.test_imports import ROOT
+from tests.source_trees import name_of, nodes_of, product_files, tree_of
 
-ROOMS = ("oracles", "corpus", "reports", "fuzzer")
 TESTS = {"startswith", "endswith", "removeprefix", "removesuffix", "partition", "rpartition", "split", "find", "index"}
 PATTERNS = {"search", "match", "fullmatch", "findall", "finditer", "sub", "get"}
 """Methods that decide by a text that they are given: regular expressions, and look-ups in a table."""
@@ -79,7 +79,7 @@ def is_composed(node: ast.AST, names: dict[str, ast.expr]) -> bool:
 def decisions(tree: ast.Module, elsewhere: dict[str, ast.expr]) -> Iterator[ast.expr]:
     """Tests for a sentence, and of what is said to a person. elsewhere: constants of other files."""
     names = {**elsewhere, **constants(tree)}
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
             literals = [text for side in sides for text in texts(side, {})]
@@ -101,11 +101,15 @@ def matches_text(node: ast.Match) -> bool:
     return is_said(node.subject) and any(texts(case.pattern, {}) for case in node.cases)
 
 
+def judging() -> list[Path]:
+    """The files of the rooms, generators apart."""
+    return [path for path in product_files() if not name_of(path).startswith("generators/")]
+
+
 @cache
 def deciding() -> dict[str, list[str]]:
     """The files of the rooms with such tests, and where."""
-    paths = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py")) if "cases" not in path.parts]
-    trees = {str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+    trees = {name_of(path): tree_of(path) for path in judging()}
     known = {name: value for tree in trees.values() for name, value in constants(tree).items() if name.isupper()}
     found = {path: list(decisions(tree, known)) for path, tree in trees.items()}
     return {path: [f"{node.lineno}: {ast.unparse(node)}" for node in nodes] for path, nodes in found.items() if nodes}
@@ -122,8 +126,7 @@ def test_what_is_excused_is_there() -> None:
 
 def test_blocks_of_reports_are_read_back_of_older_folders_alone() -> None:
     """What stands in a report is a field of `case.json` too."""
-    paths = [path for room in ROOMS for path in (ROOT / room).rglob("*.py") if "cases" not in path.parts]
-    reading = [path.name for path in paths if "fenced_in(" in path.read_text(encoding="utf-8")]
+    reading = [path.name for path in judging() if "fenced_in(" in path.read_text(encoding="utf-8")]
     assert sorted(reading) == ["escapes.py", "migration.py"]
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from oracles.oracle import Knowledge
 from oracles.table import ORACLES
+from tests.source_trees import ROOT, name_of, nodes_of, tree_of
 
-ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("fuzzer", "generators", "oracles", "corpus", "reports", "tests", "docs", "benchmarks")
 OF_TVM = ("tests/python", "docs/reference")
 """Paths of TVM's own repository that begin like ours."""
@@ -51,18 +51,14 @@ KNOWN = {path.relative_to(ROOT).as_posix() for path in files("*")}
 FOLDERS = sorted({path.parent.relative_to(ROOT).as_posix() for path in (*DOCUMENTS, *SOURCES)})
 
 
-def name_of(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix()
-
-
 def prose(path: Path) -> str:
     """What a person reads: a document without its code, the docstrings and comments of a source."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         return CODE.sub("", text)
-    strings = (node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Expr))
+    strings = (node.value for node in nodes_of(tree_of(path)) if isinstance(node, ast.Expr))
     docs = [node.value for node in strings if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline) if "#" in text else ()
     return "\n".join([*docs, *(token.string for token in tokens if token.type == tokenize.COMMENT)])
 
 

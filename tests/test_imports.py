@@ -13,13 +13,7 @@ import pytest
 
 from generators.compat.names import Either, Made, Name
 from generators.compat.supplied import ROWS
-
-ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("generators", "oracles", "corpus", "reports", "fuzzer")
-"""Left to right: a room imports only itself and the rooms before it."""
-
-ORDERED = (*ROOMS, "benchmarks")
-"""The folders with an order inside. Benchmarks import any room and tests; no room imports them."""
+from tests.source_trees import ORDERED, ROOMS, ROOT, nodes_of, sources, tree_of
 
 INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     "generators": (
@@ -197,22 +191,9 @@ RENAMED = {
 """Names of TVM that have changed between versions; only generators/tvm_api.py may use them."""
 
 
-def sources() -> Iterator[Path]:
-    """Every Python file of the rooms, the benchmarks and the tests, stored cases apart."""
-    for room in (*ORDERED, "tests"):
-        for path in sorted((ROOT / room).rglob("*.py")):
-            if "cases" not in path.parts:
-                yield path
-
-
-@cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """(line, module) of every import, wherever it stands."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
@@ -244,7 +225,7 @@ def arrows() -> dict[str, set[str]]:
     known = modules()
     found: dict[str, set[str]] = {name: set() for name in known}
     for name, path in known.items():
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(tree_of(path)):
             if isinstance(node, ast.ImportFrom) and node.module:
                 whole = [f"{node.module}.{alias.name}" for alias in node.names]
                 found[name] |= {one if one in known else node.module for one in whole} & set(known)
@@ -297,7 +278,7 @@ def test_nothing_is_imported_relatively() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in sources()
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(tree_of(path))
         if isinstance(node, ast.ImportFrom) and node.level > 0
     ]
     assert wrong == []
@@ -345,7 +326,7 @@ def test_names_that_an_older_tvm_is_given_are_not_imported_from_it_directly() ->
         f"{path.relative_to(ROOT)}:{node.lineno} {node.module}.{alias.name}"
         for path in sources()
         if path.relative_to(ROOT).parts[0] in ROOMS and path.name != "tvm_api.py"
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(tree_of(path))
         if isinstance(node, ast.ImportFrom) and node in tree_of(path).body
         for alias in node.names
         if f"{node.module}.{alias.name}" in given or node.module in given
@@ -358,7 +339,7 @@ def test_one_file_knows_the_names_that_tvm_changes() -> None:
         f"{path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)}"
         for path in sources()
         if path.relative_to(ROOT).parts[0] in ROOMS and path.name != "tvm_api.py"
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(tree_of(path))
         if isinstance(node, ast.Attribute) and node.attr in RENAMED and ast.unparse(node.value) not in ("T", "tvm_api")
     ]
     assert wrong == []

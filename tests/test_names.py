@@ -7,7 +7,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
-from tests.test_imports import ORDERED, ROOT, sources, tree_of
+from tests.source_trees import ORDERED, ROOT, sources, tree_of
 
 
 def named(tree: ast.Module) -> Iterator[str]:

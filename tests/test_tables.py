@@ -8,41 +8,39 @@ from pathlib import Path
 
 from generators.passes.row import Role
 from generators.passes.table import PASSES, the
+from tests.source_trees import ROOT, nodes_of, product_files, tree_of
 
-ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("generators", "oracles", "corpus", "fuzzer", "reports")
 TABLE = ROOT / "generators" / "passes"
-CASES = ROOT / "corpus" / "cases"
 NAMES = {part for name in PASSES for part in (name, name.split("[")[0])}
 
 
-def literals(text: str) -> Iterator[tuple[int, str]]:
+def literals(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """The strings of a module with their lines."""
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, node.value
 
 
-def product_files() -> list[Path]:
+def outside() -> list[Path]:
     """The files of the product outside of the pass table."""
-    files = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
-    return [path for path in files if TABLE not in path.parents and CASES not in path.parents]
+    return [path for path in product_files() if TABLE not in path.parents]
 
 
 def test_no_name_of_a_pass_stands_outside_of_the_pass_table() -> None:
-    files = product_files()
+    files = outside()
     assert len(files) > 200
     found = [
         f"{path.relative_to(ROOT)}:{line}: {text}"
         for path in files
-        for line, text in literals(path.read_text(encoding="utf-8"))
+        for line, text in literals(tree_of(path))
         if text in NAMES
     ]
     assert not found, "ask the row for it: a field, a role (generators.passes.table.the), or a pipeline of the table"
 
 
 def test_a_name_of_a_pass_would_be_seen() -> None:
-    assert [text for _, text in literals("LEFT = ('s_tir.ThreadSync', 'FoldConstant')") if text in NAMES] == [
+    tree = ast.parse("LEFT = ('s_tir.ThreadSync', 'FoldConstant')")
+    assert [text for _, text in literals(tree) if text in NAMES] == [
         "s_tir.ThreadSync",
         "FoldConstant",
     ]
@@ -69,14 +67,14 @@ ONE_CLASS = ("Step", "Bench", "Program", "Place", "Plan", "Draft", "Witness", "V
 def classes(paths: list[Path]) -> Iterator[tuple[str, str]]:
     """The names of the classes in these files, with where they are."""
     for path in paths:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes_of(tree_of(path)):
             if isinstance(node, ast.ClassDef):
                 yield node.name, f"{path.relative_to(ROOT).as_posix()}: {node.name}"
 
 
 def test_a_word_with_one_meaning_is_one_class() -> None:
     called: dict[str, list[str]] = {word: [] for word in ONE_CLASS}
-    for name, where in classes([*product_files(), *TABLE.glob("*.py")]):
+    for name, where in classes([*outside(), *TABLE.glob("*.py")]):
         if name in called:
             called[name].append(where)
     assert called["Step"] and called["Place"]

@@ -13,21 +13,24 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.patience import LEFT, OF_COMMANDS, OF_JUDGING
+from tests.source_trees import nodes_of, product_files, tree_of
 
 TESTS = Path(__file__).resolve().parent
 FILES = sorted(TESTS.rglob("*.py"))
 EXPECTS = ("raises", "warns")
 
 
-def functions(tree: ast.AST) -> Iterator[ast.FunctionDef]:
-    yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+def functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+    yield from (node for node in nodes_of(tree) if isinstance(node, ast.FunctionDef))
 
 
+@cache
 def called(node: ast.AST) -> set[str]:
     """The last part of the name of everything that is called, or handed on by name."""
     calls = [one.func for one in ast.walk(node) if isinstance(one, ast.Call)]
@@ -43,7 +46,7 @@ def asserts(node: ast.AST) -> bool:
     return any(name in EXPECTS or name.startswith("assert_") for name in called(node))
 
 
-def able_to_fail(trees: list[ast.AST]) -> set[str]:
+def able_to_fail(trees: list[ast.Module]) -> set[str]:
     """The names of the functions that can fail, by themselves or by one that they call."""
     every = [function for tree in trees for function in functions(tree)]
     found = {function.name for function in every if asserts(function)}
@@ -66,7 +69,7 @@ def test_nothing(): print(1)
 
 
 def test_every_test_can_fail() -> None:
-    trees: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8")) for path in FILES]
+    trees = [tree_of(path) for path in FILES]
     helpers = able_to_fail(trees)
     idle = [
         f"{path.relative_to(TESTS)}: {function.name}"
@@ -89,12 +92,10 @@ def limits() -> set[str]:
     """The constants of the product that are a number of seconds, under the name of each module that knows them, without
     short ones between two looks (`_POLL_S`, `_LONG_S`)."""
     found: set[str] = set()
-    for room in ("corpus", "fuzzer", "generators", "oracles", "reports"):
-        for path in sorted((TESTS.parent / room).rglob("*.py")):
-            module = ".".join(path.relative_to(TESTS.parent).with_suffix("").parts)
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            assigned = [one for node in tree.body for one in names_of(node)]
-            found.update(f"{module}.{name}" for name in assigned if name.endswith("_S") and name not in SHORT)
+    for path in product_files():
+        module = ".".join(path.relative_to(TESTS.parent).with_suffix("").parts)
+        assigned = [one for node in tree_of(path).body for one in names_of(node)]
+        found.update(f"{module}.{name}" for name in assigned if name.endswith("_S") and name not in SHORT)
     return found
 
 

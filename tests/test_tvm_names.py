@@ -14,7 +14,7 @@ from generators.compat.names import Computed, Either, Field, Name, joined, suppl
 from generators.operators import table
 from generators.passes.table import ABSENT, PASSES
 from tests.needs import needs
-from tests.test_imports import ROOT
+from tests.source_trees import ROOT
 
 OF_OBJECTS = (Computed, Field)
 """Rows about objects of a class, which need not be there."""

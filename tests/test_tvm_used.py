@@ -12,7 +12,7 @@ from pathlib import Path
 
 from generators.compat import supplied as supplied
 from generators.compat.names import there
-from tests.test_imports import ROOMS, ROOT, sources, tree_of
+from tests.source_trees import ROOT, nodes_of, product_files, tree_of
 
 ROOTS = ("tvm", "tvm_ffi")
 
@@ -20,7 +20,7 @@ ROOTS = ("tvm", "tvm_ffi")
 def imported_names(tree: ast.Module) -> dict[str, str]:
     """What the names that a file imports from TVM stand for: `relax` for tvm.relax."""
     names = {}
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Import):
             names |= {a.asname or a.name: a.name for a in node.names if a.name.split(".")[0] in ROOTS}
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ROOTS:
@@ -33,7 +33,7 @@ def used_names(path: Path) -> Iterator[str]:
     tree = tree_of(path)
     names = imported_names(tree)
     yield from names.values()
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Attribute):
             first, *rest = ast.unparse(node).split(".")
             if first in names and all(part.isidentifier() for part in rest):
@@ -42,9 +42,8 @@ def used_names(path: Path) -> Iterator[str]:
 
 def test_every_name_that_is_used_exists() -> None:
     users: dict[str, set[str]] = defaultdict(set)
-    for path in sources():
-        if path.relative_to(ROOT).parts[0] in ROOMS:
-            for name in used_names(path):
-                users[name].add(str(path.relative_to(ROOT)))
+    for path in product_files():
+        for name in used_names(path):
+            users[name].add(str(path.relative_to(ROOT)))
     assert len(users) > 200
     assert {name: sorted(files) for name, files in users.items() if not there(name)} == {}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("generators", "oracles", "corpus", "reports", "fuzzer")
+from tests.source_trees import ROOT, name_of, nodes_of, product_files, tree_of
+
 ABSTRACT = {"corpus/escapes.py: Written.escaped"}
 """Of a base class that is never made: each language has its own."""
 
@@ -24,15 +23,9 @@ TYPED = (
 JSON; a value of which nothing is known is an `object`."""
 
 
-def product_files() -> Iterator[Path]:
-    """The files of the product."""
-    for room in ROOMS:
-        yield from (path for path in sorted((ROOT / room).rglob("*.py")) if "cases" not in path.parts)
-
-
-def refusals(tree: ast.AST) -> Iterator[str]:
+def refusals(tree: ast.Module) -> Iterator[str]:
     """The methods that do nothing but raise an error of programming."""
-    for kind in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+    for kind in (node for node in nodes_of(tree) if isinstance(node, ast.ClassDef)):
         for method in (node for node in kind.body if isinstance(node, ast.FunctionDef)):
             match method.body[ast.get_docstring(method) is not None :]:
                 case [ast.Raise(exc=error)] if error is not None and _is_refusal(error):
@@ -45,11 +38,7 @@ def _is_refusal(error: ast.expr) -> bool:
 
 
 def test_no_method_refuses_what_its_class_promises() -> None:
-    found = {
-        f"{path.relative_to(ROOT).as_posix()}: {name}"
-        for path in product_files()
-        for name in refusals(ast.parse(path.read_text(encoding="utf-8")))
-    }
+    found = {f"{name_of(path)}: {name}" for path in product_files() for name in refusals(tree_of(path))}
     assert found == ABSTRACT, "split the protocol: who cannot do it does not have it"
 
 
@@ -59,16 +48,16 @@ def test_a_refusal_is_found(error: str) -> None:
     assert list(refusals(ast.parse(text))) == ["Bench.all"]
 
 
-def untyped(tree: ast.AST) -> list[int]:
+def untyped(tree: ast.Module) -> list[int]:
     """The lines that say `Any`."""
-    return sorted(node.lineno for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "Any")
+    return sorted(node.lineno for node in nodes_of(tree) if isinstance(node, ast.Name) and node.id == "Any")
 
 
 @pytest.mark.parametrize("folder", TYPED)
 def test_nothing_is_any(folder: str) -> None:
     files = sorted((ROOT / folder).glob("*.py"))
     assert files
-    said = {path.name: untyped(ast.parse(path.read_text(encoding="utf-8"))) for path in files}
+    said = {path.name: untyped(tree_of(path)) for path in files}
     assert {name: lines for name, lines in said.items() if lines} == {}
 
 

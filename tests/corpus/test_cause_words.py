@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from corpus.registry import SHIPPED, read_registry
-from tests.test_imports import ROOT, tree_of
+from tests.source_trees import ROOT, nodes_of, tree_of
 
 UNSEEN = {
     "corpus/cause.py": {"a crash", "takes memory without bound", "loses the attribute", "a store"},
@@ -41,8 +41,8 @@ UNSEEN = {
 
 def phrases(tree: ast.Module) -> Iterator[str]:
     """Texts of several words, also those in f-strings; docstrings and regular expressions apart."""
-    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    told = {id(node.value) for node in nodes_of(tree) if isinstance(node, ast.Expr)}
+    for node in nodes_of(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told:
             text = node.value.strip()
             if len(text.split()) > 1 and not any(mark in text for mark in ("\\", "(?")):

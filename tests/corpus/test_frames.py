@@ -12,7 +12,7 @@ import pytest
 from corpus.frames import FRAMES, WIDTH, entries
 from corpus.poison_fill import Fill
 from corpus.repro_calls import ScriptCall
-from tests.test_imports import ROOT
+from tests.source_trees import ROOT, nodes_of, tree_of
 
 WRITERS = [
     *sorted((ROOT / "corpus").glob("repro*.py")),
@@ -23,9 +23,9 @@ WRITERS = [
 @pytest.mark.parametrize("path", WRITERS, ids=lambda path: path.stem)
 def test_no_lines_of_a_script_are_kept_in_python(path: Path) -> None:
     """A text of more than one line that is no docstring."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    tree = tree_of(path)
+    docstrings = {id(node.value) for node in nodes_of(tree) if isinstance(node, ast.Expr)}
+    texts = [node for node in nodes_of(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     kept = [node.value for node in texts if id(node) not in docstrings and "\n" in node.value.rstrip("\n")]
     assert kept == []
 

@@ -17,7 +17,7 @@ from corpus.loaded_file import MOST_BYTES, literal_of, loaded_environment, loade
 from corpus.repro import repro_text
 from corpus.store import StoredCase, write_case
 from generators.case import Case, ModuleText, PassCall
-from tests import test_imports
+from tests import source_trees
 from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.warm
@@ -224,7 +224,7 @@ def test_what_must_stand_beside_a_script(text: str, needed: list[str], tmp_path:
 
 
 def test_our_folders_are_known() -> None:
-    assert imported_files.ROOMS == test_imports.ROOMS
+    assert imported_files.ROOMS == source_trees.ROOMS
 
 
 def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:

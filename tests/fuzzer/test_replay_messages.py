@@ -24,7 +24,7 @@ from fuzzer.replaying.server_messages import (
 )
 from fuzzer.replaying.warm import SERVER, Job, ServerGone, WarmTvm, from_server
 from tests.patience import HANGS_S
-from tests.test_imports import ROOT
+from tests.source_trees import ROOT
 
 FROM: list[FromServer] = [
     TvmReady("0.27.0", "/env/tvm/__init__.py", "0.1.14", ("type variables",), True, "libtvm.so:1:2"),

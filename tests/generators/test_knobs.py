@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from dataclasses import is_dataclass
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
 from generators.passes.table import PASSES
+from tests.source_trees import ROOT, nodes_of, tree_of
 
-ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (
     "generators",
     "generators/tir",
@@ -36,7 +35,7 @@ def sources(folder: str, *, knobs: bool = False) -> dict[str, ast.Module]:
     """The files of a generator by name: those of its knobs, or all the others."""
     paths = sorted((ROOT / folder).glob("*.py"))
     paths = [path for path in paths if path != SOURCE]
-    return {p.stem: ast.parse(p.read_text(encoding="utf-8")) for p in paths if (MARK in p.stem) == knobs}
+    return {p.stem: tree_of(p) for p in paths if (MARK in p.stem) == knobs}
 
 
 def groups(folder: str) -> Iterator[tuple[str, ast.ClassDef]]:
@@ -252,7 +251,7 @@ def fields(folder: str) -> set[str]:
 def attributes() -> frozenset[str]:
     """The names of all attributes in the sources of the generators."""
     paths = [*sorted((ROOT / "generators").rglob("*.py")), *sorted((ROOT / "fuzzer" / "worker").glob("*.py"))]
-    nodes = (node for path in paths for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    nodes = (node for path in paths for node in nodes_of(tree_of(path)))
     return frozenset(node.attr for node in nodes if isinstance(node, ast.Attribute))
 
 

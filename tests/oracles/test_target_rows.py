@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -17,9 +16,8 @@ from oracles.builds.builders import BUILDERS
 from oracles.calls.after_pass import adapter_of
 from oracles.calls.table import CONVENTIONS, Convention
 from oracles.workbench import Workbench
+from tests.source_trees import name_of, nodes_of, product_files, tree_of
 
-ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("generators", "oracles", "corpus", "reports", "fuzzer")
 THE_ROWS = ("generators/targets.py", "oracles/builds/needs.py")
 OTHER_NAMES = {
     "generators/passes/table.py": "names of pipelines",
@@ -33,11 +31,11 @@ OTHER_NAMES = {
 """Files in which a name of a target is the name of something else."""
 
 
-def names_in(tree: ast.AST) -> Iterator[int]:
+def names_in(tree: ast.Module) -> Iterator[int]:
     """The lines with a literal that is the name of a target or builder; TVM's kinds of targets apart, which stand in
     constructors, under the key "kind", next to an attribute `kind` and where a module's source is asked for."""
     kinds: set[ast.expr | None] = set()
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         match node:
             case ast.Call(func=ast.Attribute(attr="Target" | "VDevice" | "inspect_source") | ast.Name(id="VDevice")):
                 kinds.update(node.args, (keyword.value for keyword in node.keywords))
@@ -49,18 +47,17 @@ def names_in(tree: ast.AST) -> Iterator[int]:
                 )
             case ast.Compare(left=ast.Attribute(attr="kind")):
                 kinds.update(node.comparators)
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Constant) and node.value in {*TARGETS, *needs.ROWS} and node not in kinds:
             yield node.lineno
 
 
 def test_no_other_file_names_a_target_or_a_builder() -> None:
     found = [
-        f"{path.relative_to(ROOT)}:{line}"
-        for room in ROOMS
-        for path in sorted((ROOT / room).rglob("*.py"))
-        if "cases" not in path.parts and str(path.relative_to(ROOT)) not in (*THE_ROWS, *OTHER_NAMES)
-        for line in names_in(ast.parse(path.read_text(encoding="utf-8")))
+        f"{name_of(path)}:{line}"
+        for path in product_files()
+        if name_of(path) not in (*THE_ROWS, *OTHER_NAMES)
+        for line in names_in(tree_of(path))
     ]
     assert found == []
 
