@@ -40,7 +40,7 @@ def test_the_recipe_is_two_files_and_two_of_tests() -> None:
     [
         ("if lost else PASSED", "2 passed"),
         ("if False else PASSED", "1 failed, 1 passed"),
-        ("if True else PASSED", "1 failed, 1 passed"),
+        pytest.param("if True else PASSED", "1 failed, 1 passed", marks=pytest.mark.deep),
     ],
 )
 def test_the_tests_of_the_oracle_pass_and_can_fail(judged: str, says: str, tmp_path: Path) -> None:
@@ -62,6 +62,7 @@ def test_the_planted_bug_is_shown_by_the_script(tmp_path: Path) -> None:
     assert (status, line.partition(",")[0]) == (0, "3 passed")
 
 
+@pytest.mark.deep
 def test_a_finding_of_a_new_oracle_is_confirmed_reduced_and_shown(tmp_path: Path) -> None:
     project = project_copy(tmp_path / "project")
     project.follow(*PRODUCT)

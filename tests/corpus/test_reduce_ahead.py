@@ -54,7 +54,7 @@ class JudgedLater:
         self.judge.dropped += 1
 
 
-@pytest.mark.parametrize("at_once", [2, 4])
+@pytest.mark.parametrize("at_once", [2, pytest.param(4, marks=pytest.mark.deep)])
 @pytest.mark.parametrize(("name", "interesting"), [row[:2] for row in TABLE], ids=range(len(TABLE)))
 def test_what_is_found_is_the_same(name: str, interesting: Callable[[Candidate], bool], at_once: int) -> None:
     judge = Judge(interesting, at_once)

@@ -17,6 +17,7 @@ import pytest
 from corpus.replayable import CORPUS
 from fuzzer import cli
 from tests.fuzzer.module_files import GOOD
+from tests.quick import one_in
 
 pytestmark = [pytest.mark.warm, pytest.mark.usefixtures("few_other_builds")]
 
@@ -207,7 +208,7 @@ LOADED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "words"), LOADED)
+@pytest.mark.parametrize(("text", "words"), one_in(2, LOADED))
 def test_a_loaded_file_of_no_use(passfuzz: Run, text: str, words: str) -> None:
     Path("mine.py").write_text(text)
     Path("sibling.py").write_text("\n1 / 0\n")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 
@@ -25,6 +24,7 @@ from generators.source import SeededSource
 from generators.tir.recipes.recipe import PrimRecipe
 from generators.tir.recipes.table import PRIM_RECIPES, draw_recipe
 from oracles.ir.verifier import complaint
+from tests.quick import one_in
 
 SEED = 20
 QUICK, FEW = 32, 4
@@ -63,14 +63,8 @@ def fires_once(row: PassRow, target: str) -> bool:
     return any(case.changed[row.name] for case in cases)
 
 
-def each_fourth(place: int, row: PassRow) -> Any:
-    """The row, deep but for each fourth one."""
-    return pytest.param(row, id=row.name, marks=[pytest.mark.deep] if place % 4 else [])
-
-
-@pytest.mark.parametrize("row", [each_fourth(place, row) for place, row in enumerate(LOUD)])
+@pytest.mark.parametrize("row", one_in(6, LOUD), ids=lambda row: row.name)
 def test_every_row_fires(row: PassRow) -> None:
-    """Each fourth row in every run of the tests, the others with the deep ones."""
     assert any(fires_once(row, target) for target in targets_of(row))
 
 

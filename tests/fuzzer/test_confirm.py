@@ -32,6 +32,7 @@ from tests.corpus.test_repro_memory import reduction
 from tests.corpus.test_tracebacks import OF_A_CRASH
 from tests.fuzzer.test_campaign import alive, wait_for
 from tests.patience import HANGS_S
+from tests.quick import one_in
 from tests.reports.reports_data import finding
 
 FORKS = "import os, sys, time; os.fork(); open(sys.argv[1] + str(os.getpid()), 'w').close(); time.sleep(100)"
@@ -120,7 +121,7 @@ def test_a_death_without_a_place_is_tried_several_times(
     )
 
 
-@pytest.mark.parametrize("ends", ["os.kill(os.getpid(), 9)", "time.sleep(1000)"])
+@pytest.mark.parametrize("ends", one_in(2, ("os.kill(os.getpid(), 9)", "time.sleep(1000)")))
 @pytest.mark.parametrize(("number", "shown"), [(0, False), (1, True), pytest.param(2, True, marks=pytest.mark.deep)])
 def test_a_run_that_says_nothing_is_one_in_which_a_death_did_not_show(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str, number: int, shown: bool

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fuzzer.campaign.interrupts import Interrupts
+from tests.quick import one_in
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -54,15 +55,17 @@ main()
 """
 
 
-@pytest.mark.parametrize("at", ["fuzzer.cli", "typer", "fuzzer.errors", "fuzzer.streams", "fuzzer.commands.listing"])
+READ = ("fuzzer.cli", "typer", "fuzzer.errors", "fuzzer.streams", "fuzzer.commands.listing")
+SENT = (
+    ("SIGINT", "signal.default_int_handler", 130),
+    ("SIGTERM", "signal.SIG_DFL", 130),
+    ("SIGHUP", "signal.SIG_DFL", 130),
+    *((number, "signal.SIG_IGN", 0) for number in ("SIGINT", "SIGTERM", "SIGHUP")),
+)
+
+
 @pytest.mark.parametrize(
-    ("number", "handler", "status"),
-    [
-        ("SIGINT", "signal.default_int_handler", 130),
-        ("SIGTERM", "signal.SIG_DFL", 130),
-        ("SIGHUP", "signal.SIG_DFL", 130),
-        *((number, "signal.SIG_IGN", 0) for number in ("SIGINT", "SIGTERM", "SIGHUP")),
-    ],
+    ("at", "number", "handler", "status"), one_in(4, ((at, *sent) for sent in SENT for at in READ))
 )
 def test_a_signal_while_our_code_is_read(at: str, number: str, handler: str, status: int) -> None:
     code = INTERRUPTED.format(at=at, number=number, handler=handler)

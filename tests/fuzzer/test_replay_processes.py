@@ -15,6 +15,7 @@ from fuzzer.replaying import warm
 from tests.deeds import is_alive
 from tests.fuzzer.test_campaign import wait_for
 from tests.fuzzer.test_replay import put
+from tests.quick import one_in
 
 ROOT = Path(__file__).resolve().parents[2]
 LEAVES = """
@@ -35,7 +36,7 @@ def case_of(corpus: Path, script: str) -> None:
     put(corpus, "case", script, ("0.27", "fails"))
 
 
-@pytest.mark.parametrize("trust", [False, True], ids=["walled", "trusted"])
+@pytest.mark.parametrize("trust", one_in(2, (False, True)), ids=["walled", "trusted"])
 def test_what_a_script_leaves_behind_is_ended_and_holds_nothing_up(tmp_path: Path, trust: bool) -> None:
     case_of(tmp_path, f"{LEAVES}sys.exit(1)")
     (row,) = replay.replay(tmp_path, (), trust).rows
@@ -62,7 +63,7 @@ replay(Path(sys.argv[1]), (), trust=True)
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda number: number.name)
+@pytest.mark.parametrize("number", one_in(2, (signal.SIGKILL, signal.SIGTERM)), ids=lambda number: number.name)
 def test_a_script_ends_with_the_replay(tmp_path: Path, number: signal.Signals) -> None:
     told, corpus = tmp_path / "told", tmp_path / "corpus"
     case_of(corpus, f"sys = __import__('sys')\nsys.stdout = open({str(told)!r}, 'w', 1)\n{WAITS}")

@@ -25,6 +25,7 @@ from reports.summary import read_out
 from reports.tally import Tally
 from tests.fuzzer.fake_campaigns import campaign, settings, whole, with_fake_workers, writer
 from tests.fuzzer.fake_worker import RAVES, UNSHOWN, failures_of
+from tests.quick import one_in
 from tests.reports.reports_data import finding
 
 pytestmark = pytest.mark.warm
@@ -167,10 +168,13 @@ def test_a_failure_that_does_not_show_again_is_listed_with_its_case(tmp_path: Pa
 
 @pytest.mark.parametrize(
     "said",
-    [
-        *(Reduced(99, None), Reduced(99, b"x"), Reduced(99, None, "SIGKILL"), Confirmed(99, b"x", True)),
-        *(Judged(99, Tally(generated=1)), Killed(99), Ready("9.9"), CaseDigests(7, (), 0.0), CandidateDigests(())),
-    ],
+    one_in(
+        3,
+        (
+            *(Reduced(99, None), Reduced(99, b"x"), Reduced(99, None, "SIGKILL"), Confirmed(99, b"x", True)),
+            *(Judged(99, Tally(generated=1)), Killed(99), Ready("9.9"), CaseDigests(7, (), 0.0), CandidateDigests(())),
+        ),
+    ),
     ids=lambda said: type(said).__name__,
 )
 def test_an_answer_that_nobody_asked_for_changes_nothing(

@@ -10,6 +10,7 @@ from generators import tvm_api
 from generators.operators.table import OPERATORS
 from generators.unavailable import Unavailable
 from tests import operator_harness as harness
+from tests.quick import one_in
 
 DRAWS = 100
 """Calls in which each rank must be: one in thirty draws of a tensor has rank 0."""
@@ -33,16 +34,17 @@ def ranks(name: str) -> frozenset[int]:
     return frozenset(found)
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("name", one_in(4, OPERATORS))
 def test_an_operator_of_several_ranks_gets_each_from_3_to_5(name: str) -> None:
     drawn = ranks(name)
     assert len(drawn) <= 1 or drawn >= {3, 4, 5}
 
 
-@pytest.mark.parametrize("name", [name for name, row in OPERATORS.items() if row.elementwise])
+@pytest.mark.parametrize("name", one_in(4, (name for name, row in OPERATORS.items() if row.elementwise)))
 def test_elementwise_operators_get_scalars(name: str) -> None:
     assert 0 in ranks(name)
 
 
+@pytest.mark.deep
 def test_most_operators_take_several_ranks() -> None:
     assert sum(len(ranks(name)) > 1 for name in OPERATORS) > len(OPERATORS) - 2 * ONE_RANK

@@ -109,7 +109,7 @@ def test_a_pass_may_undo_what_another_pass_asks_for() -> None:
 EVERYTHING = ProgramFacts(functions=("main",), num_input=1, features=frozenset(Feature) - {Feature.LOOPS_ALONE})
 
 
-@pytest.mark.parametrize("target", ["llvm", "cuda"])
+@pytest.mark.parametrize("target", ["llvm", pytest.param("cuda", marks=pytest.mark.deep)])
 def test_no_drawn_sequence_is_against_one(target: str) -> None:
     for index in range(2000):
         steps = draw_names(SeededSource(31, index), PASSES, target=TARGETS[target])

@@ -20,6 +20,7 @@ from oracles.forked import CUT_OFF, RAISED, ChildRaised, Ended, await_child, for
 from tests.deeds import CUT_OFF as DESCRIPTORS
 from tests.deeds import DEEDS, EXIT, FROM_OUTSIDE, NOTHING, RAISES, SIGNAL, TEXT, Deed, left_alive
 from tests.patience import HANGS_S
+from tests.quick import one_in
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -45,7 +46,7 @@ def silently(deed: Callable[[], object]) -> Callable[[], str]:
 
 
 @pytest.mark.parametrize("guarded", [False, pytest.param(True, marks=pytest.mark.deep)], ids=["child", "guarded"])
-@pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.name)
+@pytest.mark.parametrize("deed", one_in(3, DEEDS), ids=lambda deed: deed.name)
 def test_what_a_deed_ends_is_told_and_nothing_is_left(
     deed: Deed, guarded: bool, deeds: dict[str, Callable[[], object]], tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ Skipped where there is no Chromium (Debian: the package `chromium`).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from reports.finding_files import FindingFiles, files_under
 from reports.finding_row import FindingRow
 from reports.summary import Report, read_out
 from tests.hostile import HOSTILE
+from tests.quick import one_in
 from tests.reports.chromium import Page, a_page, executable
 from tests.reports.many_findings import write_many
 from tests.reports.reports_data import finding, known_finding, report
@@ -61,8 +63,7 @@ def test_it_opens_without_a_complaint_and_asks_for_nothing(page: Page) -> None:
     assert page.problems == []
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [360, 390, 768, 1200])
+@pytest.mark.parametrize(("width", "dark"), one_in(3, product((360, 390, 768, 1200), (False, True))))
 def test_nothing_is_wider_than_the_window(page: Page, width: int, dark: bool) -> None:
     page.look(width, dark)
     page.evaluate(EVERYTHING)
