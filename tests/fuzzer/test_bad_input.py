@@ -33,10 +33,9 @@ def passfuzz(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: py
     """Runs the command line in a folder of its own; checks the form of what it says: (exit status, stderr)."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PASSFUZZ_DEBUG", raising=False)
-    (tmp_path / "good.py").write_text(GOOD)
-    (tmp_path / "one.py").write_text(ONE_PASS)
-    (tmp_path / "raises.py").write_text("1 / 0\n")
-    (tmp_path / "ends.py").write_text("raise SystemExit(4)\n")
+    files = {"good": GOOD, "one": ONE_PASS, "raises": "1 / 0\n", "ends": "raise SystemExit(4)\n"}
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(text)
 
     def run(*arguments: str) -> tuple[int, str]:
         before = sorted(tmp_path.rglob("*"))

@@ -358,7 +358,8 @@ def test_a_new_version_is_expected_to_do_what_the_last_one_did(version: str, out
     assert expected_on(stored(("0.26", "fails"), ("0.27", "passes")), version) == outcome
 
 
-def test_the_installed_tvm_needs_no_environment() -> None:
+def test_the_installed_tvm_needs_no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)  # which may hold another TVM
     assert environments.python_with(VERSION) == Path(sys.executable)
 
 
