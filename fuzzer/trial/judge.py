@@ -183,8 +183,8 @@ def _unfit(step: Step) -> str | None:
 
 
 def _ask(trial: _Trial, row: StepOracle, step: Step) -> Verdict | None:
-    if not trial.is_asked(row):
-        return None
+    if not (step.under_test or row.ends_case) or not trial.is_asked(row):
+        return None  # What it would say of a pass that is not under test counts for nothing.
     if row.of_result and step.after is not None and not step.changed and not (row.judges_numbers and step.means_anew):
         return PASSED  # The result is the input again, which has been judged already.
     trial.options.announce(Asking(row.name, step.call.name))

@@ -179,6 +179,17 @@ def _with_dead(source: Source, program: Program, steps: Sequence[PlannedPass], r
     return with_dead_prim_func(source, program) if source.flip(share) else program
 
 
+def _without_tail(
+    source: Source, steps: tuple[PlannedPass, ...], under_test: tuple[str, ...] | None
+) -> tuple[PlannedPass, ...]:
+    """The steps up to the last pass under test, in most cases."""
+    if under_test is None:
+        return steps
+    ends = [place for place, step in enumerate(steps, 1) if step.name in under_test and not step.setup]
+    whole = not ends or ends[-1] == len(steps) or source.flip(KNOBS.tail)
+    return steps if whole else steps[: ends[-1]]
+
+
 def origin_of(plan: Plan, index: int, program: Program) -> Origin:
     """Where a case comes from: the campaign, and the seed's folder where it started from one."""
     return Origin(plan.seed, index, program.folder if isinstance(program, SeedProgram) else None)
@@ -213,6 +224,7 @@ def draw_from(source: Source, plan: Plan, repertoire: Repertoire, index: int) ->
     target = TARGETS[plan.at(index).target]
     seeded = bool(repertoire.seeds) and source.flip(KNOBS.seed.share)
     steps = draw_names(source, repertoire.rows, under_test=repertoire.under_test, kinds=kinds, target=target)
+    steps = _without_tail(source, steps, repertoire.under_test)
     seed, useless = draw_seed(source, repertoire.seeds, plan.trust) if seeded else (None, Counter[str]())
     drawn_program = seed or _program_for(source, steps, repertoire, target, plan.deadline_s)
     program = seed or _with_dead(source, drawn_program, steps, repertoire)

@@ -112,6 +112,9 @@ class CaseKnobs:
     kin: KinKnobs = KinKnobs()
     seed: SeedKnobs = SeedKnobs()
     feature: FeatureKnobs = FeatureKnobs()
+    tail: float = 0.05
+    """Cases that go on after the last pass under test, where only some passes are: they show what later passes die of,
+    cost ten times as much, and what the others show of a pass is there before."""
 
 
 KNOBS = CaseKnobs()

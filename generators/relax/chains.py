@@ -67,7 +67,9 @@ def draw_chain(s: Scope) -> None:
 
 def _draw_chain(s: Scope, rows: Sequence[Operator]) -> None:
     chain = _Chain(s, rows or weighted(s.source, _KINDS))
-    value = _start(s)
+    value = _part(s, chain.opened()) if rows and s.source.flip(s.knobs.chains.opened) else _start(s)
+    if value is None:
+        return
     if s.source.flip(s.knobs.chains.forks):
         one, two = chain.link([value]), chain.link([value])
         joined = [part for part in (_part(s, one), _part(s, two)) if part is not None]
@@ -117,6 +119,15 @@ class _Chain:
         self._last: Operator | None = None
         self._given: dict[str, list[Any]] = {}
 
+    def opened(self) -> AnyValue:
+        """Binds a call of one of the operators with operands of its own. Raises Unavailable where none can be drawn."""
+        for _ in range(self._knobs.tries):
+            self._last = self._scope.source.pick(self._rows)
+            result = self._called(self._last, ())
+            if result is not None:
+                return result
+        raise Unavailable("no operator of this kind")
+
     def link(self, values: Sequence[Value]) -> AnyValue:
         """Binds a call of one of the operators that takes the values. Raises Unavailable where none does."""
         source, last = self._scope.source, self._last
@@ -165,6 +176,8 @@ class _Chain:
 
 def _with_literal(s: Scope, values: Sequence[Value]) -> list[Value]:
     """The operands of a link: the values, and possibly a constant."""
+    if not values:
+        return []
     dtype, dims = values[0].dtype, values[0].dims
     if len(values) > 1 or dtype == "bool" or dims is None or not s.source.flip(s.knobs.chains.literals):
         return list(values)

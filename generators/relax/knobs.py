@@ -141,6 +141,9 @@ class ChainKnobs:
     """All dims of such a value are the same: types then do not distinguish axes."""
     integers: float = 0.25
     """A chain begins with integers: rewrites that would round are for those alone."""
+    opened: float = 0.4
+    """A chain of named operators begins with a call of one as its row draws it: rows know which numbers and axes tell
+    their operator from others, and a chain gives it what it has."""
     same: float = 0.3
     """An operator follows itself: passes merge two of a kind most."""
     likewise: float = 0.6

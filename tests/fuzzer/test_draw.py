@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
@@ -12,6 +13,8 @@ import pytest
 
 from fuzzer.protocol import Plan
 from fuzzer.trial.experiment import Experiment
+from fuzzer.trial.judge import judge
+from fuzzer.trial.options import options_of
 from fuzzer.trial.repertoire import repertoire_of
 from fuzzer.worker.draw import Planting, draw_experiment
 from fuzzer.worker.knobs import KNOBS
@@ -22,6 +25,8 @@ from generators.program_facts import Feature
 from generators.recipes.recipe import Recipe
 from generators.tir.relax_caller import CALLED
 from generators.unavailable import Unavailable
+from oracles.oracle import StepOracle
+from oracles.table import ORACLES
 
 SCHEDULE = the(Role.SCHEDULES).name
 
@@ -78,6 +83,31 @@ def test_loaded_passes_of_tir_get_drawn_prim_funcs_too(
 
 def test_few_of_those_for_relax_are() -> None:
     assert of_prim_funcs(drawn(Plan(3, under_test=("FoldConstant",)))) < 0.15
+
+
+def test_most_cases_end_with_what_is_under_test() -> None:
+    name = "EliminateCommonSubexpr"
+    last = [experiment.passes[-1].name for experiment, _ in drawn(Plan(3, under_test=(name,)), 300)]
+    assert 1 - 2 * KNOBS.tail < last.count(name) / len(last) < 1
+
+
+def test_of_passes_that_are_not_under_test_only_what_ends_a_case_is_asked() -> None:
+    """Their other failures do not count, and a pipeline has twenty passes."""
+    plan = Plan(3, under_test=("EliminateCommonSubexpr",))
+    repertoire = repertoire_of(plan)
+    heard: set[tuple[str, bool]] = set()
+
+    def hear(oracle: str, name: str | None, _verdict: object) -> None:
+        if name is not None:
+            heard.add((oracle, name in plan.under_test))
+
+    for index in range(20):
+        case = draw_experiment(plan, repertoire, index)
+        judge(case.experiment, replace(options_of(plan, repertoire), on_verdict=hear), case.source)
+    mine, others = ({oracle for oracle, asked in heard if asked is of_mine} for of_mine in (True, False))
+    ending = {row.name for row in ORACLES.values() if isinstance(row, StepOracle) and row.ends_case}
+    assert "survives" in others and others <= ending
+    assert mine - ending
 
 
 def test_a_schedule_comes_with_its_program() -> None:

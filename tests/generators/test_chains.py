@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import tvm
 from tvm import relax
 
 from generators import tvm_api
 from generators.relax.body import attempt
-from generators.relax.chains import draw_chain
+from generators.relax.chains import draw_chain, draw_chains
 from generators.relax.frames import FunctionFrame, ModuleFrame
 from generators.relax.relax_program import draw_program
 from generators.relax.scope import Scope
@@ -51,6 +52,16 @@ def test_two_of_a_kind_follow_each_other() -> None:
     assert same > 0.15 * sum(pairs.values())
     for pair in (("reshape", "permute_dims"), ("flip", "flip"), ("concat", "concat"), ("clip", "clip")):
         assert pairs[f"relax.{pair[0]}", f"relax.{pair[1]}"], pair
+
+
+def test_chains_of_named_operators_hold_what_their_rows_draw() -> None:
+    """Softmax of numbers whose exponential is beyond float32 is wrong where the largest is not taken off first."""
+    large = 0
+    for seed in range(60):
+        program = draw_program(SeededSource(7, seed), patterns=(lambda s: draw_chains(s, ("relax.nn.softmax",)),))
+        numbers = [a for call in program.calls for a in call.arguments if getattr(a, "dtype", None) == np.float32]
+        large += any(a.size and np.nanmax(np.where(np.isfinite(a), a, 0)) > 89 for a in numbers)
+    assert large > 10
 
 
 def test_some_fork_and_join_again() -> None:
