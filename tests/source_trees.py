@@ -28,7 +28,7 @@ def product_files() -> tuple[Path, ...]:
 
 
 def _files_of(room: str) -> Iterator[Path]:
-    yield from (path for path in sorted((ROOT / room).rglob("*.py")) if "cases" not in path.parts)
+    yield from (path for path in sorted((ROOT / room).rglob("*.py")) if not name_of(path).startswith("corpus/cases/"))
 
 
 def name_of(path: Path) -> str:
@@ -40,11 +40,13 @@ def name_of(path: Path) -> str:
 def tree_of(path: Path) -> ast.Module:
     """The syntax tree of a file. Python's search for garbage would take most of the time of parsing."""
     text = path.read_text(encoding="utf-8")
+    was_on = gc.isenabled()
     gc.disable()
     try:
         return ast.parse(text)
     finally:
-        gc.enable()
+        if was_on:
+            gc.enable()
 
 
 @cache

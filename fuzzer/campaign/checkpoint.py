@@ -24,7 +24,7 @@ from fuzzer.campaign.docket import AlikeFailures, Docket, FailureKey, Open
 from fuzzer.engines.messages import Versions
 from fuzzer.errors import UsageError
 from fuzzer.processes.lines import line_of
-from fuzzer.protocol import Failure
+from fuzzer.protocol import Failure, Sample
 from fuzzer.settings import Settings, Shard
 from reports.finding_row import FindingRow
 from reports.summary import UNREDUCED_FILE, write_text
@@ -75,7 +75,7 @@ class Checkpoint(Struct):
     """One moment of a campaign. later: failures of cases that were answered before an earlier case.
 
     early: sightings of findings that are not confirmed yet, by signature. versions: what it ran with, None where an
-    older passfuzz wrote it.
+    older passfuzz wrote it. samples: what a second process has not answered.
     """
 
     schema: int
@@ -89,6 +89,7 @@ class Checkpoint(Struct):
     rows: list[FindingRow]
     early: dict[str, Count] = {}
     versions: Versions | None = None
+    samples: list[Sample] = []
 
 
 def write_checkpoint(out: Path, checkpoint: Checkpoint) -> None:

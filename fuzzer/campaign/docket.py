@@ -90,7 +90,7 @@ class Docket:
                 place.open = one
                 self._queue(place_of(one.failure))
             else:
-                self.given_up.append(one)
+                place.held.append((one.failure, one.at_s))
 
     def sighted(self, failure: Failure, at_s: float) -> str | None:
         """A failure was seen: the slug of the finding that it is another sighting of, None where there is none."""

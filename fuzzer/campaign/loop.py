@@ -114,6 +114,8 @@ class CampaignLoop:
         self.deck.limit = self.settings.cases
         self.deck.returned(sorted(self.deck.out))
         self.docket.go_on(checkpoint.places, checkpoint.given_up)
+        for sample in checkpoint.samples:
+            self.tally.add(self.second.ask(sample))
         self.rows.go_on(checkpoint.rows, read_findings(self.settings.out), checkpoint.early)
 
     def run(self) -> CampaignResult:
@@ -312,7 +314,7 @@ class CampaignLoop:
         if judged.own_fault:
             self.disk.note_own_fault(f"case {judged.index}", judged.own_fault)
         if judged.sample is not None:
-            self.second.ask(judged.sample)
+            self.tally.add(self.second.ask(judged.sample))
         if self.docket.in_order:
             if judged.failures:
                 self.later.setdefault(judged.index, []).extend((failure, self.now) for failure in judged.failures)
@@ -390,4 +392,5 @@ class CampaignLoop:
             list(self.rows.by_signature.values()),
             self.rows.early,
             versions(),
+            self.second.open,
         )

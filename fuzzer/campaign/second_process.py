@@ -40,6 +40,7 @@ BATCH, BATCH_S = 8, 5.0
 is then paid once for all of them."""
 LOST = 3
 """After so many ends of second processes none is started any more."""
+LEFT_OUT = "the second process was too slow, or was lost too often"
 TRIES = 2
 """So many ends of a second process may a sample see: the first of those not answered was being applied."""
 
@@ -60,10 +61,17 @@ class SecondProcess:
         """Whether everything has been answered."""
         return not self._waiting and not self._asked
 
-    def ask(self, sample: Sample) -> None:
-        """Queues a sample; one too many is left out."""
+    @property
+    def open(self) -> list[Sample]:
+        """What has not been answered."""
+        return [*self._asked.values(), *self._waiting]
+
+    def ask(self, sample: Sample) -> Tally:
+        """Queues a sample. One too many is left out, and counted."""
         if len(self._waiting) < WAITING and self._lost < LOST:
             self._waiting.append(sample)
+            return Tally()
+        return _skipped(sample.index, LEFT_OUT).counts
 
     def answers(self, now: float, hurry: bool) -> Iterator[Judged]:
         """What has been found out since the last time. Never waits. hurry: no more samples will come."""
@@ -92,6 +100,7 @@ class SecondProcess:
                 yield from self._unanswered()
                 self._lost += 1
                 if self._lost >= LOST:
+                    yield from (_skipped(sample.index, LEFT_OUT) for sample in self._waiting)
                     self._waiting.clear()
             case (
                 Ready() | Warned() | Judged() | Killed() | Reduced() | Confirmed() | CaseDigests() | CandidateDigests()

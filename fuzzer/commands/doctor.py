@@ -92,11 +92,19 @@ def _walls() -> list[Probe]:
     files = f"nothing is written outside of the scratch folder (Landlock, version {there.files})"
     lacking = "Landlock is not in this kernel: what check, reduce and replay run can write files"
     network = "no sockets (seccomp)"
+    alone = there.files >= sandbox.HAS_SCOPES
     kept = own.can_mark()
     return [
         Probe("sandbox files", "ok" if there.files else "absent", files if there.files else lacking),
         Probe(
             "sandbox network", "ok" if there.sockets else "absent", network if there.sockets else "no seccomp filters"
+        ),
+        Probe(
+            "sandbox signals",
+            "ok" if alone else "absent",
+            "no signal to other processes (Landlock)"
+            if alone
+            else "what is run can signal your processes (Linux 6.12)",
         ),
         Probe(
             "own cases",

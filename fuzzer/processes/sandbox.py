@@ -43,7 +43,9 @@ class Walls:
         """What it can do for all that, in one line; "" for nothing."""
         can = ["write files" if not self.files else "cut files short" if self.files < _TRUNCATES else ""]
         can.append("" if self.sockets else "reach the network")
-        return " and ".join(filter(None, can))
+        can.append("" if self.files >= HAS_SCOPES else "signal your other processes")
+        *first, last = [one for one in can if one] or [""]
+        return f"{', '.join(first)} and {last}" if first else last
 
 
 def enter(scratch: str | os.PathLike[str]) -> Walls:
@@ -81,7 +83,7 @@ _WRITE_FILE, _TRUNCATE = 1 << 1, 1 << 14
 _REMOVE_AND_MAKE = sum(1 << bit for bit in range(4, 13))
 _REFER = 1 << 13
 _DEVICE_CALLS = 1 << 15
-_REFERS, _TRUNCATES, _HAS_NET, _CALLS_DEVICES, _HAS_SCOPES = 2, 3, 4, 5, 6
+_REFERS, _TRUNCATES, _HAS_NET, _CALLS_DEVICES, HAS_SCOPES = 2, 3, 4, 5, 6
 """The versions of the interface that brought moves between folders, truncation, TCP, ioctl on devices (typing into
 a terminal, say), and signals."""
 _TCP = 0b11
@@ -102,7 +104,7 @@ def _restrict_files(scratch: str) -> int:
     on_files = _WRITE_FILE | (_TRUNCATE if version >= _TRUNCATES else 0)
     on_files |= _DEVICE_CALLS if version >= _CALLS_DEVICES else 0
     handled = on_files | _REMOVE_AND_MAKE | (_REFER if version >= _REFERS else 0)
-    fields = [handled, _TCP if version >= _HAS_NET else None, _SCOPES if version >= _HAS_SCOPES else None]
+    fields = [handled, _TCP if version >= _HAS_NET else None, _SCOPES if version >= HAS_SCOPES else None]
     known = [field for field in fields if field is not None]
     ruleset = _landlock(struct.pack(f"={len(known)}Q", *known))
     if ruleset < 0:

@@ -68,8 +68,8 @@ def draw_chain(s: Scope) -> None:
 def _draw_chain(s: Scope, rows: Sequence[Operator]) -> None:
     chain = _Chain(s, rows or weighted(s.source, _KINDS))
     value = _part(s, chain.opened()) if rows and s.source.flip(s.knobs.chains.opened) else _start(s)
-    if value is None:
-        return
+    if value is None or s.frame.is_fixed(value.expr):
+        raise Unavailable("what depends on no parameter is folded as a whole")
     if s.source.flip(s.knobs.chains.forks):
         one, two = chain.link([value]), chain.link([value])
         joined = [part for part in (_part(s, one), _part(s, two)) if part is not None]

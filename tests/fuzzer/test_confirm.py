@@ -77,7 +77,13 @@ def test_what_its_repro_does_not_show_is_no_finding(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("ends", ["os.kill(os.getpid(), 9)", "os.kill(os.getppid(), 9); import time; time.sleep(100)"])
+@pytest.mark.parametrize(
+    "ends",
+    [
+        *("os.kill(os.getpid(), 9)", "os.kill(os.getppid(), 9); import time; time.sleep(100)"),
+        "print('killed by signal 9'); raise SystemExit(1)",  # what a script says of its child
+    ],
+)
 def test_a_repro_or_its_guard_that_is_killed_from_outside_says_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from corpus.store import read_case
 from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.observer import Observers
-from fuzzer.campaign.second_process import SecondProcess
+from fuzzer.campaign.second_process import WAITING, SecondProcess
 from fuzzer.protocol import Judged, Plan, Sample
 from fuzzer.results import CampaignResult
 from fuzzer.settings import read_settings
@@ -137,3 +138,10 @@ def test_a_program_drawn_otherwise_is_our_own_fault(tmp_path: Path) -> None:
 def test_what_says_nothing_of_a_pass_under_test_is_counted(tmp_path: Path, digests: Any, reason: str) -> None:
     (judged,) = said(tmp_path, *digests)
     assert judged.counts.skipped == {reason: 1}
+
+
+def test_a_sample_that_is_not_asked_about_is_counted(tmp_path: Path) -> None:
+    second = SecondProcess(Plan(1, scratch=str(tmp_path / "scratch")))
+    counts = [second.ask(replace(SAMPLE, index=index)) for index in range(WAITING + 2)]
+    assert [sum(tally.skipped.values()) for tally in counts] == [0] * WAITING + [1, 1]
+    assert [sample.index for sample in second.open] == list(range(WAITING))

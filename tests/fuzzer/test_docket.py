@@ -87,6 +87,25 @@ def test_what_ends_its_processes_every_time_is_given_up_and_stays_in_sight() -> 
     assert docket.waits
 
 
+def test_everything_that_was_given_up_at_one_place_is_taken_up_again() -> None:
+    docket, again = Docket(), Docket()
+    for index in (7, 8):
+        docket.sighted(replace(CRASH, index=index), float(index))
+        for _ in range(TRIES):
+            docket.ended_early(taken(docket)[0], "SIGKILL")
+    again.go_on(docket.places.items(), docket.given_up)
+    indices = []
+    while again.waits:
+        key, work = taken(again)
+        indices.append(work.failure.index)
+        for _ in range(TRIES - 1):
+            again.ended_early(key, "SIGKILL")
+            taken(again)
+        again.ended_early(key, "SIGKILL")
+    assert indices == [7, 8]
+    assert [one.stage for one in again.unsettled] == ["given up"] * 2
+
+
 def test_what_does_not_show_again_is_tried_again_rarely() -> None:
     docket = Docket()
     docket.sighted(CRASH, 0.0)

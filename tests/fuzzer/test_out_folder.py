@@ -15,7 +15,11 @@ from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, read_checkpoint
 from fuzzer.campaign.observer import Observer, Observers
 from fuzzer.campaign.out_folder import held
+from fuzzer.campaign.plan import plan_of
+from fuzzer.coverage.hits import HITS_FILE
 from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.protocol import Plan
+from fuzzer.settings import Settings
 from reports.summary import read_findings, read_out
 from reports.tally import Tally
 from tests.fuzzer.fake_campaigns import campaign, settings, slugs, whole, with_fake_workers, writer
@@ -124,6 +128,20 @@ def test_a_run_is_reported_and_gone_on_with_before_it_has_a_worker(
     report = read_out(killed)
     assert (report.facts.ended, report.tally.cases, report.findings) == (None, 0, ())
     whole(campaign(killed, seed=None, resume=True))
+
+
+def test_a_run_that_is_refused_for_its_registry_leaves_nothing(tmp_path: Path) -> None:
+    """The plan makes the file of what is counted before the registry is read."""
+    out, known = tmp_path / "out", tmp_path / "known.toml"
+    known.write_text("schema = 99\n")
+
+    def plan(settings: Settings, scratch: Path) -> Plan:
+        (out / HITS_FILE).write_text("")
+        return plan_of(settings, scratch)
+
+    with pytest.raises(UsageError, match="known.toml"):
+        run_campaign(settings(out, known=known), writer(out), plan=plan)
+    assert not out.exists()
 
 
 def test_leftovers_of_killed_runs_are_swept(tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ def ended(status: int, stdout: str = "", *trace: str, text: str = SCRIPT) -> Scr
         (ended(2, "error", APPLIES, CALLED, IN_PASS, "InternalError: Check failed: (x) is false\n"), "exception"),
         (ended(1, "error", APPLIES, CALLED, IN_PASS, "AssertionError\n"), "exception"),
         (ended(1, "killed by signal 11"), "signal"),
+        (ended(1, "killed by signal 9"), BrokenScript),
         (ended(1, "killed by signal 14"), "hang"),
         (ended(1, "killed by signal 27"), "hang"),
         (ended(1, "exit 3"), "exit"),

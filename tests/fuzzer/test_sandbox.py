@@ -190,10 +190,11 @@ def test_the_exit_status_is_that_of_the_command(tmp_path: Path) -> None:
     ("walls", "lacking"),
     [
         (Walls(6, True), ""),
-        (Walls(0, True), "write files"),
-        (Walls(1, True), "cut files short"),
-        (Walls(3, False), "reach the network"),
-        (Walls(0, False), "write files and reach the network"),
+        (Walls(0, True), "write files and signal your other processes"),
+        (Walls(1, True), "cut files short and signal your other processes"),
+        (Walls(5, True), "signal your other processes"),
+        (Walls(6, False), "reach the network"),
+        (Walls(0, False), "write files, reach the network and signal your other processes"),
     ],
 )
 def test_what_is_lacking_is_said(walls: Walls, lacking: str) -> None:
@@ -209,7 +210,7 @@ def test_a_kernel_without_any_of_it_is_no_error(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(sandbox.sys, "dont_write_bytecode", True)
     monkeypatch.setattr(sandbox._LIBC, "prctl", lambda *given: 0)
     assert sandbox.enter(tmp_path) == Walls(0, False)
-    assert sandbox.offered().lacking == "write files and reach the network"
+    assert sandbox.offered().lacking == "write files, reach the network and signal your other processes"
 
 
 def test_a_filter_refuses_what_it_lists_and_other_machines() -> None:
