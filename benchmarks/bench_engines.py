@@ -32,7 +32,7 @@ os.environ.setdefault("TVM_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from benchmarks.cpu_account import account, joining
-from fuzzer.campaign import loop
+from fuzzer.campaign import begin
 from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.observer import Observers
 from fuzzer.engines.baggage import pack
@@ -248,7 +248,7 @@ def time_campaign(seats: int, answers: int, samples: list[Judged]) -> None:
     def workforce(settings: Settings, plan: Plan, hash_seed: int) -> ClusterWorkforce:
         return ClusterWorkforce(cluster, plan, hash_seed, seats, settings.cases)
 
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder, patch.object(loop, "workforce_of", workforce):
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, patch.object(begin, "workforce_of", workforce):
         settings = read_settings(seed=1, cases=answers, out=Path(folder, "out"), on="dask")
         writer = OutWriter(settings.out, RunFacts("0", "0", 1, ("llvm",)))
         begun = time.process_time()

@@ -7,9 +7,12 @@ are an interface: they stay as they are. The templates of `corpus/frames` write 
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 from typing import TypeAlias
 
+LONGEST = 300
+"""Characters of a last line that are shown."""
 FAILS, PASSES, CANNOT_RUN = 1, 0, 2
 """Exit statuses: the bug is there, it is gone, this TVM cannot run the script."""
 
@@ -31,6 +34,11 @@ class ChildKilled:
 
     number: int
 
+    @property
+    def from_outside(self) -> bool:
+        """Whether nobody but the system, out of memory, or a person sends this signal: it says nothing of a pass."""
+        return self.number == signal.SIGKILL
+
 
 @dataclass(frozen=True, slots=True)
 class ChildExited:
@@ -50,3 +58,9 @@ def child_end(line: str) -> ChildEnd | None:
     if words == WORDS["KILLED"]:
         return ChildKilled(int(number))
     return ChildExited(int(number)) if words == WORDS["EXITED"] else None
+
+
+def last_line(text: str) -> str:
+    """The last line that says something, shortened."""
+    lines = text.strip().splitlines()
+    return lines[-1][:LONGEST] if lines else ""

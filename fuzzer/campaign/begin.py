@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from fuzzer.campaign.checkpoint import read_checkpoint, refuse_other_tvm
+from contextlib import ExitStack, closing
+
+from fuzzer.campaign.checkpoint import Checkpoint, read_checkpoint, refuse_other_tvm
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.loop import CampaignLoop
 from fuzzer.campaign.observer import Observer
 from fuzzer.campaign.out_folder import held, refused_leaves_nothing
 from fuzzer.campaign.plan import MakesPlan, plan_of
+from fuzzer.engines.choose import workforce_of
 from fuzzer.engines.messages import versions
 from fuzzer.errors import tell
 from fuzzer.results import CampaignResult
 from fuzzer.settings import Settings
+from fuzzer.trial.determinism import hash_seeds
 from reports.summary import begun_again
 
 
@@ -27,16 +31,24 @@ def run_campaign(
     if interrupts is None:
         with Interrupts() as own:
             return run_campaign(settings, observer, own, plan)
-    with held(settings.out, fresh=settings.fresh, resume=settings.resume) as scratch:
-        if not settings.resume:
-            with refused_leaves_nothing(settings.out):
-                campaign = CampaignLoop(settings, observer, interrupts, plan(settings, scratch))
-            return campaign.run()
-        checkpoint = read_checkpoint(settings.out, settings.trust)
-        if changed := refuse_other_tvm(settings.out, checkpoint.versions, versions()):
-            tell(f"warning: {changed}")
-        settings = checkpoint.begun.within(settings)
-        with begun_again(settings.out):
-            campaign = CampaignLoop(settings, observer, interrupts, plan(settings, scratch))
-            campaign.go_on(checkpoint)
-            return campaign.run()
+    with ExitStack() as stack:
+        scratch = stack.enter_context(held(settings.out, fresh=settings.fresh, resume=settings.resume))
+        checkpoint = _checkpoint(settings) if settings.resume else None
+        if checkpoint is not None:
+            settings = checkpoint.begun.within(settings)
+        with refused_leaves_nothing(settings.out) if checkpoint is None else begun_again(settings.out):
+            made = plan(settings, scratch)
+            campaign = CampaignLoop(settings, observer, interrupts, made)
+            stack.callback(campaign.second.close)
+            campaign.begin(checkpoint)
+            pool = stack.enter_context(closing(workforce_of(settings, made, hash_seeds(made.seed)[0])))
+            campaign.await_worker(pool)
+        return campaign.run(pool)
+
+
+def _checkpoint(settings: Settings) -> Checkpoint:
+    """What the campaign under `settings.out` has left."""
+    checkpoint = read_checkpoint(settings.out, settings.trust)
+    if changed := refuse_other_tvm(settings.out, checkpoint.versions, versions()):
+        tell(f"warning: {changed}")
+    return checkpoint

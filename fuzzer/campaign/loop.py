@@ -8,7 +8,6 @@ a worker that ends costs nothing but time.
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
 from dataclasses import replace
 from math import inf
 
@@ -24,9 +23,7 @@ from fuzzer.campaign.finding_rows import FindingRows
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.losses import Losses
 from fuzzer.campaign.observer import Observer
-from fuzzer.campaign.out_folder import refused_leaves_nothing
 from fuzzer.campaign.second_process import SecondProcess
-from fuzzer.engines.choose import workforce_of
 from fuzzer.engines.messages import versions
 from fuzzer.errors import EnvironmentFault, UsageError, tell
 from fuzzer.known_causes import read_known_causes
@@ -54,7 +51,6 @@ from fuzzer.protocol import (
 )
 from fuzzer.results import CampaignResult
 from fuzzer.settings import Settings
-from fuzzer.trial.determinism import hash_seeds
 from fuzzer.trust import only_trusted
 from fuzzer.versions import tvm_version
 from oracles.verdict import WRONG_RESULT
@@ -68,7 +64,7 @@ GRACE_S = 25.0
 
 
 class CampaignLoop:
-    """A campaign that holds its folder. `run` it once."""
+    """A campaign that holds its folder: `begin` it, `await_worker`, then `run` it, once."""
 
     def __init__(self, settings: Settings, observer: Observer, interrupts: Interrupts, plan: Plan) -> None:
         self.settings = settings
@@ -107,7 +103,7 @@ class CampaignLoop:
         """When no case is dealt any more, in the same seconds."""
         return None if self.settings.time_s is None else self.before_s + self.settings.time_s
 
-    def go_on(self, checkpoint: Checkpoint) -> None:
+    def _go_on(self, checkpoint: Checkpoint) -> None:
         """Takes over what an earlier campaign has done and left."""
         self.before_s, self.tally = checkpoint.wall_s, checkpoint.tally
         self.deck, self.later = checkpoint.deck, checkpoint.later
@@ -118,30 +114,25 @@ class CampaignLoop:
             self.tally.add(self.second.ask(sample))
         self.rows.go_on(checkpoint.rows, read_findings(self.settings.out), checkpoint.early)
 
-    def run(self) -> CampaignResult:
-        """Runs it to its end.
+    def begin(self, checkpoint: Checkpoint | None) -> None:
+        """Takes over what an earlier campaign has done and left. Otherwise writes that this one has begun, so that it
+        can be reported, and gone on with, if it is killed before a worker is ready. Raises OSError."""
+        if checkpoint is not None:
+            self._go_on(checkpoint)
+            return
+        self.observer.on_begin()
+        self.disk.store(self.docket, self._checkpoint, self.before_s, at_once=True)
 
-        Raises UsageError for what workers refuse, EnvironmentFault where none gets ready, OSError where what it leaves
-        cannot be written.
-        """
-        pool: Workforce | None = None
+    def run(self, pool: Workforce) -> CampaignResult:
+        """Runs it to its end, with workers of which one is ready. Raises OSError where what it leaves cannot be
+        written."""
+        self.settings = replace(self.settings, jobs=self.settings.jobs or len(pool.slots))
+        self.observer.on_start(replace(self.settings, time_s=self.end))
+        self.start = time.monotonic()
         try:
-            with nullcontext() if self.settings.resume else refused_leaves_nothing(self.settings.out):
-                if not self.settings.resume:
-                    self._write_beginning()
-                pool = workforce_of(self.settings, self.plan, hash_seeds(self.plan.seed)[0])
-                self._await_worker(pool)
-            self.settings = replace(self.settings, jobs=self.settings.jobs or len(pool.slots))
-            self.observer.on_start(replace(self.settings, time_s=self.end))
-            self.start = time.monotonic()
-            try:
-                self._go(pool)
-            finally:
-                self.observer.on_end()
+            self._go(pool)
         finally:
-            if pool is not None:
-                pool.close()
-            self.second.close()
+            self.observer.on_end()
         return CampaignResult(
             self.tally,
             self.rows.counted,
@@ -154,11 +145,6 @@ class CampaignLoop:
             self.known.new_tiers((one.failure for one in self.docket.unsettled), self.loaded),
         )
 
-    def _write_beginning(self) -> None:
-        """So that a run which is killed before a worker is ready can be reported, and gone on with."""
-        self.observer.on_begin()
-        self.disk.store(self.docket, self._checkpoint, self.before_s, at_once=True)
-
     def _go(self, pool: Workforce) -> None:
         for row in self.rows.by_signature.values():
             self.observer.on_finding(row)
@@ -169,7 +155,7 @@ class CampaignLoop:
         self.disk.retell_issues(self.rows.by_signature.values())
         self.observer.on_tally(self.tally, self.now)
 
-    def _await_worker(self, pool: Workforce) -> None:
+    def await_worker(self, pool: Workforce) -> None:
         """Until a worker is ready, or the user does not want to wait.
 
         Raises UsageError for what workers refuse (the loaded file), EnvironmentFault where none gets ready.

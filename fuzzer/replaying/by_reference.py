@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from corpus.answers import last_line
 from corpus.store import StoredCase
 from fuzzer.errors import ExitStatus
 from fuzzer.processes.scratch import scratch_folder
 from fuzzer.processes.start import module_command, worker_environment
-from fuzzer.replaying.ending import BrokenScript, Ending, Gone, Unportable, WrongByReference, last_line
+from fuzzer.replaying.ending import BrokenScript, Ending, Gone, Unportable, WrongByReference
 from fuzzer.replaying.warm import WarmTvm
 from fuzzer.results import CheckRow, rows_of
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from corpus.answers import last_line
 from corpus.loaded_file import loaded_environment
 from corpus.portable.text import adapted, with_shims
 from corpus.registry import Registry
@@ -16,7 +17,7 @@ from corpus.store import CorruptCase, StoredCase
 from fuzzer.processes.scratch import scratch_folder
 from fuzzer.replaying.by_reference import checked
 from fuzzer.replaying.comparison import expected_on, outcome_of
-from fuzzer.replaying.ending import Ending, Gone, ScriptEnd, ending_of, last_line
+from fuzzer.replaying.ending import Ending, Gone, ScriptEnd, ending_of
 from fuzzer.replaying.warm import Job, ServerGone, WarmTvm
 from oracles.evidence import AcrossProcesses
 from reports.matrix import ReplayRow

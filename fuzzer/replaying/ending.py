@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 from typing_extensions import assert_never
 
-from corpus.answers import CANNOT_RUN, FAILS, PASSES, ChildEnd, ChildExited, ChildKilled, child_end
+from corpus.answers import CANNOT_RUN, FAILS, LONGEST, PASSES, ChildEnd, ChildExited, ChildKilled, child_end, last_line
 from fuzzer.replaying.script import ScriptParts, parts_of
 from oracles.tvm_frames import Frame, frames
 
@@ -24,7 +24,6 @@ KILLED = 128
 """And the number of a signal: of what a signal has ended."""
 OUT_OF_TIME = (signal.SIGALRM, signal.SIGPROF)
 """How a script ends itself: its seconds of the clock are up, or those of the CPU."""
-LONGEST = 300
 
 FailureKind: TypeAlias = Literal["check", "exception", "signal", "exit", "hang"]
 """How a failure shows: the script's own check, an exception of TVM, a signal, an exit of TVM's own, no end."""
@@ -100,8 +99,8 @@ def ending_of(end: ScriptEnd) -> Ending:
     if end.status not in (FAILS, CANNOT_RUN) or (not said and end.stderr.strip()):
         return BrokenScript(last_line(end.stderr) or f"the script ends with {end.status}, and says nothing")
     if (of_child := child_end(said)) is not None:
-        if of_child == ChildKilled(signal.SIGKILL):
-            return BrokenScript("killed by SIGKILL")
+        if isinstance(of_child, ChildKilled) and of_child.from_outside:
+            return BrokenScript(_killed_by(of_child.number))
         return Fails(_kind_of(of_child), said, trace=end.stderr)
     thrown = Thrown.of(end)
     if thrown is None:
@@ -120,16 +119,20 @@ def _kind_of(end: ChildEnd) -> FailureKind:
 
 
 def _killed(end: ScriptEnd, number: int) -> Ending:
-    """A signal has ended the script itself, not a child of it. SIGKILL is the system's, for want of memory."""
-    name = signal.Signals(number).name if number in signal.valid_signals() else f"signal {number}"
-    if number == signal.SIGKILL:
-        return BrokenScript(f"killed by {name}")
+    """A signal has ended the script itself, not a child of it."""
+    message = _killed_by(number)
+    if ChildKilled(number).from_outside:
+        return BrokenScript(message)
     if number in OUT_OF_TIME:
-        return Fails("hang", f"killed by {name}")
+        return Fails("hang", message)
     parts = parts_of(end.text)
     if parts.loads and parts.forks:  # Only the module is made outside of the child.
-        return Unportable(f"killed by {name} while the module is loaded")
-    return Fails("signal", f"killed by {name}", trace=end.stderr)
+        return Unportable(f"{message} while the module is loaded")
+    return Fails("signal", message, trace=end.stderr)
+
+
+def _killed_by(number: int) -> str:
+    return f"killed by {signal.Signals(number).name if number in signal.valid_signals() else f'signal {number}'}"
 
 
 def _of_exception(end: ScriptEnd, thrown: Thrown, said: str) -> Ending:
@@ -140,12 +143,6 @@ def _of_exception(end: ScriptEnd, thrown: Thrown, said: str) -> Ending:
     if end.status == FAILS or thrown.under_test:
         return Fails("exception", said, thrown.error, thrown.trace)
     return Unportable(thrown.error[:LONGEST])
-
-
-def last_line(text: str) -> str:
-    """The last line that says something, shortened."""
-    lines = text.strip().splitlines()
-    return lines[-1][:LONGEST] if lines else ""
 
 
 # --- whose fault an exception is ------------------------------------------------------------------------

@@ -20,11 +20,12 @@ from pathlib import Path
 import msgspec
 from typing_extensions import assert_never
 
+from corpus.answers import last_line
 from fuzzer.errors import EnvironmentFault
 from fuzzer.processes import sandbox
 from fuzzer.processes.guard import end, guarded
 from fuzzer.processes.start import ROOT
-from fuzzer.replaying.ending import KILLED, ScriptEnd, last_line
+from fuzzer.replaying.ending import KILLED, ScriptEnd
 from fuzzer.replaying.environments import Tvm
 from fuzzer.replaying.server_messages import (
     FROM_SERVER,

@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from corpus.answers import CANNOT_RUN, FAILS, PASSES, ChildKilled, child_end
+from corpus.answers import CANNOT_RUN, FAILS, PASSES, ChildKilled, child_end, last_line
 from corpus.finding import Finding
 from corpus.findings import save_finding, stored_from, with_each_setting
 from corpus.loaded_file import loaded_environment
@@ -29,8 +29,8 @@ from fuzzer.results import rows_of
 from oracles.evidence import AcrossProcesses, Died
 
 KILLED = (128 + signal.SIGKILL, -signal.SIGKILL)
-"""Of a guard whose command was killed, and of a guard that was. A script that forks says it of its child. Nobody but
-the system and a person sends this signal: it is no failure."""
+"""Of a guard whose command was killed from outside, and of a guard that was. A script that forks says it of its
+child."""
 DEADLINE_S = 90.0
 TRIALS_BY_CHANCE = 4
 """How many times in a row a repro must show a bug that may depend on chance (addresses, hash seeds)."""
@@ -80,8 +80,7 @@ def _tried_in(finding: Finding, room: Path) -> tuple[Tried, int | None]:
         except subprocess.TimeoutExpired:
             status, said, ended = None, b"", f"no answer within {DEADLINE_S:g} s"
         else:
-            killed = status in KILLED or child_end(_last_line(said)) == ChildKilled(signal.SIGKILL)
-            ended = signal.SIGKILL.name if killed else ""
+            ended = signal.SIGKILL.name if status in KILLED or _says_killed(said) else ""
         if ended and not (by_chance and runs):
             return Tried(finding, False, ended), None
         runs.append(status == FAILS and _is_said(finding, said))
@@ -93,8 +92,9 @@ def _tried_in(finding: Finding, room: Path) -> tuple[Tried, int | None]:
     return Tried(replace(finding, rate=rate), True), FAILS
 
 
-def _last_line(said: bytes) -> str:
-    return (said.decode(errors="replace").strip().splitlines() or [""])[-1]
+def _says_killed(said: bytes) -> bool:
+    of_child = child_end(last_line(said.decode(errors="replace")))
+    return isinstance(of_child, ChildKilled) and of_child.from_outside
 
 
 def _run(command: list[str], variables: dict[str, str]) -> tuple[int, bytes]:

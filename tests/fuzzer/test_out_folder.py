@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from corpus import own
-from fuzzer.campaign import disk, loop
+from fuzzer.campaign import begin, disk
 from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, read_checkpoint
 from fuzzer.campaign.observer import Observer, Observers
@@ -121,7 +121,7 @@ def test_a_run_is_reported_and_gone_on_with_before_it_has_a_worker(
         raise why("no")
 
     with monkeypatch.context() as patch:
-        patch.setattr(loop, "workforce_of", refuses)
+        patch.setattr(begin, "workforce_of", refuses)
         with pytest.raises(why):
             campaign(out)
     assert [path.name for path in out.iterdir()] == ["notes.txt"]

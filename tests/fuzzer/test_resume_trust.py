@@ -11,7 +11,7 @@ import pytest
 
 from corpus.findings import save_finding
 from corpus.own import is_own
-from fuzzer.campaign import loop
+from fuzzer.campaign import begin
 from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, read_checkpoint
 from fuzzer.campaign.observer import Observer
@@ -137,7 +137,7 @@ def test_a_run_that_cannot_be_gone_on_with_is_what_it_was(
         assert read_out(out).facts.ended is None
         raise why("no")
 
-    monkeypatch.setattr(loop, "workforce_of", refuses)
+    monkeypatch.setattr(begin, "workforce_of", refuses)
     with pytest.raises(why):
         run_campaign(settings(out, seed=None, cases=40, resume=True), writer(out))
     assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == before
