@@ -112,7 +112,8 @@ class CaseRecord(msgspec.Struct):
     issue: the address or number of TVM's issue. signature: the folder's name as a slug of `corpus.signature`.
     cause: as `corpus.cause.Cause` prints it. load: the path of a file that brings further passes; reading the case does
     not run it. unoptimised: the script builds without LLVM's optimisation. rate: how many runs of the script show the
-    failure; null where each does. by_reference: TVM does not build or run what the passes give.
+    failure; null where each does. said: what the script said last when it showed it (`corpus.signature.told_by`).
+    by_reference: TVM does not build or run what the passes give.
     """
 
     schema: int
@@ -137,6 +138,7 @@ class CaseRecord(msgspec.Struct):
     fill: FillRecord = msgspec.field(default_factory=FillRecord)
     unoptimised: bool = False
     rate: ReproRate | None = None
+    said: str = ""
     by_reference: bool = False
     difference: str | None = None
     fault: tuple[str, ...] | None = None

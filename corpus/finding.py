@@ -83,7 +83,7 @@ class Finding:
     versions of what it was seen on, for an issue. `official`: the call that shows it by an official pipeline, as Python
     text over `Module`; "" where none is known. `own_fault`: what raised in passfuzz while more was asked of the
     finding, which makes its cause a guess; usually "". `rate`: how many of its runs its script showed it in; None
-    where each one did.
+    where each one did. `said`: as `corpus.signature.told_by` gives it, of the run that confirmed it.
     `by_reference`: TVM does not build or run what the passes give, so that the reference alone shows it.
     """
 
@@ -108,6 +108,7 @@ class Finding:
     official: str = ""
     own_fault: str = ""
     rate: ReproRate | None = None
+    said: str = ""
     by_reference: bool = False
 
     @property

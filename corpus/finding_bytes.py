@@ -79,6 +79,7 @@ class _FindingFields(msgspec.Struct):
     official: str
     own_fault: str
     rate: ReproRate | None
+    said: str
     by_reference: bool
     arrays: dict[str, _Elements]
 

@@ -40,6 +40,7 @@ def stored_from(finding: Finding) -> StoredCase:
         cause=finding.cause or None,
         blames=finding.blames if finding.cause else None,
         rate=finding.rate,
+        said=finding.said,
         by_reference=finding.by_reference,
         fault=finding.fault,
     )

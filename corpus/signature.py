@@ -5,11 +5,13 @@ Pure text. Stack traces take no part: their tops are FFI and visitor frames and 
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from corpus.answers import child_end
 from corpus.escapes import is_slug
 from oracles.evidence import Evidence, ReferenceTrap, TrapKind
 from oracles.verdict import WRONG_RESULT, Failed
@@ -143,6 +145,19 @@ def normalise(message: str, in_order: bool = False) -> str:
         return (check + _normalise_words(before + after)).strip(" .:")[:LONGEST_MESSAGE]
     head = _normalise_words(before)[: max(LONGEST_MESSAGE - len(check), 0)]  # What is cut is not the condition.
     return (head + check + _normalise_words(after)).strip(" .:")[:LONGEST_MESSAGE]
+
+
+def told_by(line: str) -> str:
+    """What the last line of a repro script says in each run that shows the same: how the child ended, or the exception
+    without names and numbers."""
+    if child_end(line) is not None:
+        return line
+    kind, begins, text = line.partition("(")
+    try:
+        said = ast.literal_eval(begins + text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return normalise(line)
+    return normalise(f"{kind}: {said}" if isinstance(said, str) else line)
 
 
 def _normalise_words(text: str) -> str:

@@ -60,7 +60,8 @@ class StoredCase:
     unoptimised: its script builds without LLVM's optimisation, which hides the bug.
     evidence: what kind of wrong it is. cause: as `str(corpus.cause.Cause)`, None where it is not known; blames: as that
     has it, None where it is not known, as in older cases.
-    rate: how many runs of its script show it; None where each one does. by_reference: TVM does not build or run what
+    rate: how many runs of its script show it; None where each one does. said: what its script said last when it showed
+    it (`corpus.signature.told_by`), "" where that is not known. by_reference: TVM does not build or run what
     the passes give, so that the reference alone shows it. difference: what the culprit did to the functions, as a
     unified diff; fault: lines on whose fault it is; None where an older passfuzz has written them into reports alone.
     """
@@ -81,6 +82,7 @@ class StoredCase:
     blames: str | None = None
     unoptimised: bool = False
     rate: ReproRate | None = None
+    said: str = ""
     by_reference: bool = False
     difference: str | None = None
     fault: tuple[str, ...] | None = None
@@ -189,6 +191,7 @@ def to_json(stored: StoredCase, arrays: dict[str, Array]) -> JsonObject:
         **({"fill": asdict(stored.fill)} if stored.fill != Fill() else {}),
         **({"unoptimised": True} if stored.unoptimised else {}),
         **({"rate": msgspec.structs.asdict(stored.rate)} if stored.rate else {}),
+        **({"said": stored.said} if stored.said else {}),
         **({"by_reference": True} if stored.by_reference else {}),
         **({} if stored.difference is None else {"difference": stored.difference}),
         **({} if stored.fault is None else {"fault": list(stored.fault)}),
@@ -283,6 +286,7 @@ def _stored(folder: Path, file: CaseRecord) -> StoredCase:
         cause=file.cause,
         blames=file.blames,
         rate=file.rate,
+        said=file.said,
         by_reference=file.by_reference,
         difference=file.difference,
         fault=file.fault,

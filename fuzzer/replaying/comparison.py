@@ -1,7 +1,8 @@
 """Whether a failure is the one that a case records, and what that makes of the case on one TVM. No TVM here.
 
 Two failures are one where they show in the same way and, for an exception, where they have one cause: the same by
-`corpus.cause`, or one that the registry has for the case, or the same message without names and numbers.
+`corpus.cause`, or one that the registry has for the case, or the same message without names and numbers. A script may
+show a bug in another way than the oracle that found it: what it said when it was found is recorded, too.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from corpus.case_record import ScriptOutcome
 from corpus.cause import cause_of
 from corpus.portable.wording import in_words_of_today
 from corpus.registry import Registry
-from corpus.signature import normalise
+from corpus.signature import normalise, told_by
 from corpus.store import StoredCase
 from fuzzer.replaying.ending import BrokenScript, Ending, Fails, Gone, Unportable, WrongByReference
 from oracles.evidence import AnotherForm, Died, Hung, LeftForVm, NotReadBack, OutOfMemory, ReferenceTrap
@@ -86,7 +87,9 @@ def _failing(expected: Expected, known: bool) -> ReplayWord:
 
 
 def is_recorded(case: StoredCase, failure: Fails, registry: Registry) -> bool:
-    """Whether a failure is the one that the case records."""
+    """Whether a failure is the one that the case records, or shows as it did when it was found."""
+    if case.said and _says_as_then(case.said, failure):
+        return True
     match failure.kind:
         case "hang":
             return _is_hang(case)
@@ -100,6 +103,25 @@ def is_recorded(case: StoredCase, failure: Fails, registry: Registry) -> bool:
             return not isinstance(case.evidence, (Died, Hung)) and _same_error(case, failure, registry)
         case _:
             assert_never(failure.kind)
+
+
+def _says_as_then(recorded: str, failure: Fails) -> bool:
+    """Whether an exception says, or a child ends, as the script did when it was found."""
+    match failure.kind:
+        case "signal" | "exit":
+            return told_by(failure.message) == recorded
+        case "exception":
+            return _same_message(recorded, _message_of(failure))
+        case "check" | "hang":
+            return False
+        case _:
+            assert_never(failure.kind)
+
+
+def _message_of(failure: Fails) -> str:
+    """What an exception says, after the name of its class without its modules."""
+    kind, _, text = failure.error.partition(": ")
+    return f"{kind.rpartition('.')[2]}: {text}"
 
 
 def _is_hang(case: StoredCase) -> bool:
@@ -128,8 +150,7 @@ def _same_error(case: StoredCase, failure: Fails, registry: Registry) -> bool:
     """Whether an exception has the cause that is recorded, says what is recorded, or what the cause does."""
     if isinstance(case.evidence, LeftForVm):  # What the oracle says of it is not what the build does.
         return True
-    kind, _, text = failure.error.partition(": ")
-    message = f"{kind.rpartition('.')[2]}: {text}"
+    message = _message_of(failure)
     failed = Failed(case.symptom, message, failure.trace, case.culprit, case.evidence)
     cause = str(cause_of(case.oracle, failed, case.culprit))
     entry = registry.match(case.cause or "")

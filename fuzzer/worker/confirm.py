@@ -22,6 +22,7 @@ from corpus.findings import save_finding, stored_from, with_each_setting
 from corpus.loaded_file import loaded_environment
 from corpus.rate import ReproRate
 from corpus.repro import can_be_by_reference, shown_by_script
+from corpus.signature import told_by
 from corpus.tracebacks import crashing_function
 from fuzzer.processes.guard import end, guarded
 from fuzzer.processes.start import module_command, worker_environment
@@ -72,7 +73,7 @@ def _tried_in(finding: Finding, room: Path) -> tuple[Tried, int | None]:
     each_time = isinstance(evidence, AcrossProcesses)
     by_chance = isinstance(evidence, Died) and not crashing_function(finding.verdict.detail)
     folder = save_finding(room, finding)
-    runs = list[bool]()
+    runs, line = list[bool](), ""
     status: int | None = None
     for _ in range(TRIALS_BY_CHANCE if each_time else TRIALS_OF_A_DEATH if by_chance else 1):
         try:
@@ -84,12 +85,14 @@ def _tried_in(finding: Finding, room: Path) -> tuple[Tried, int | None]:
         if ended and not (by_chance and runs):
             return Tried(finding, False, ended), None
         runs.append(status == FAILS and _is_said(finding, said))
+        if runs[-1] and shown_by_script(finding):
+            line = last_line(said.decode(errors="replace"))
         if not (runs[-1] or by_chance):
             return Tried(finding, False), status
     if not any(runs):
         return Tried(finding, False), status
     rate = None if all(runs) else ReproRate(sum(runs), len(runs))
-    return Tried(replace(finding, rate=rate), True), FAILS
+    return Tried(replace(finding, rate=rate, said=told_by(line)), True), FAILS
 
 
 def _says_killed(said: bytes) -> bool:

@@ -93,6 +93,7 @@ def whole_finding() -> Finding:
         official="tvm.compile(Module)",
         own_fault="raised",
         rate=ReproRate(2, 3),
+        said="killed by signal 6",
         by_reference=True,
     )
 

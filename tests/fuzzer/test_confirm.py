@@ -120,7 +120,7 @@ def test_a_death_without_a_place_is_tried_several_times(
     )
     died = replace(finding(), verdict=Failed(CRASH, "SIGABRT in FuseTIR", detail, "FuseTIR", Died("SIGABRT")))
     tried = confirmed(died, tmp_path)
-    assert (tried.shown, tried.finding.rate) == (True, rate)
+    assert (tried.shown, tried.finding.rate, tried.finding.said) == (True, rate, "killed by signal 6")
     assert len(runs.read_text()) == (1 if detail else 3)
     assert (f"the script showed it in {rate} runs" in issue_text(tried.finding, stored_from(tried.finding))) == bool(
         rate

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from corpus.registry import KnownCause, Registry
+from corpus.signature import told_by
 from fuzzer.replaying.comparison import is_recorded, outcome_of
 from fuzzer.replaying.ending import BrokenScript, Fails, Gone, ScriptEnd, Unportable, ending_of
 from oracles.evidence import AnotherForm, Died, Evidence, Hung, LeftForVm, NotReadBack, ReferenceTrap
@@ -177,3 +178,26 @@ def test_every_shipped_script_defines_what_it_parses() -> None:
     line = text.splitlines().index("class Module:") + 1
     frames = f'  File "{FILE}", line {line}, in <module>\n'
     assert isinstance(ending_of(ended(2, "e", frames, PARSER, "x.DiagnosticError: e\n", text=text)), Unportable)
+
+
+UNINITIALISED = replace(stored(), oracle="numeric", symptom="reference trap", evidence=ReferenceTrap("uninitialised"))
+SUBROUTINE = "InternalError('Check failed: (it != end) is false: CallNode attempted a call to callee15')"
+
+
+@pytest.mark.parametrize(
+    ("said", "now", "same"),
+    [
+        ("killed by signal 11", Fails("signal", "killed by signal 11"), True),
+        ("killed by signal 11", Fails("signal", "killed by signal 6"), False),
+        ("exit 3", Fails("exit", "exit 3"), True),
+        (SUBROUTINE, Fails("exception", "", "tvm.error.InternalError: Check failed: (it != end) is false: CallNode "
+            "attempted a call to callee7"), True),
+        (SUBROUTINE, Fails("exception", "", "tvm.error.InternalError: Check failed: (n > 0) is false: too few"), False),
+        ("", Fails("signal", "killed by signal 11"), False),
+    ],
+)  # fmt: skip
+def test_a_script_that_shows_it_in_another_way_than_the_oracle_shows_it_as_it_did_then(
+    said: str, now: Fails, same: bool
+) -> None:
+    case = replace(UNINITIALISED, said=told_by(said))
+    assert is_recorded(case, now, Registry()) is same
