@@ -21,6 +21,9 @@ _OF_A_VERSION = re.compile(r"(?<=^UnboundLocalError).*|(?<=^RecursionError).*|\.
 _OF_LLVM = re.compile(r"\s[%@][^\s=]+ = .*", re.DOTALL)
 """Instructions that LLVM's verifier quotes after each of its sentences."""
 
+_OF_A_CALL = re.compile(r"\b(?:function|intrinsic)\b[^!%@]*!.*?@(llvm(?:\.[a-z_]+\b)+)", re.DOTALL | re.IGNORECASE)
+"""A sentence of LLVM's verifier about what a call gives or gets, and the intrinsic that is called, without its types."""
+
 
 def message_of(failed: Failed) -> str:
     """The message of an error, for any oracle: the first paragraph after the traceback. A printed operator becomes its
@@ -54,11 +57,14 @@ _EXPRESSION = re.compile(r"(?:[\w<>#]+ (?:[+*%-]|//?) )*<ir>(?: (?:[+*%-]|//?) [
 
 
 def without_names(text: str) -> str:
-    """A text without names of the program; a printed operator becomes its name."""
+    """A text without names of the program; a printed operator becomes its name, and so does an intrinsic of LLVM of
+    which its verifier says that it is called wrongly."""
+    called = _OF_A_CALL.search(text)
     text = _PRINTED.sub("", text)
     names = iter(operators_printed(text))
     text = without_types(normalise(without_operators(text, _MARK), in_order=True))
-    return re.sub(_MARK, lambda _: next(names, ""), _EXPRESSION.sub("<ir>", text))
+    text = re.sub(_MARK, lambda _: next(names, ""), _EXPRESSION.sub("<ir>", text))
+    return text if called is None else f"{called[1]}: {text}"
 
 
 def without_types(text: str) -> str:
