@@ -13,6 +13,8 @@ FIRST_S = 2.0
 """Seconds that each worker may take aside at once, so that the first finding comes early."""
 REDUCE_S = 15.0
 """CPU seconds that one reduction may take."""
+REDUCE_NEW_S = 45.0
+"""The same of what looks new, where the campaign has ten times as much left: people read these."""
 CEILING_S = 60.0
 """Seconds of the clock that it may take on a busy machine."""
 
@@ -24,7 +26,8 @@ def steps_aside(slot: Slot, docket: Docket, since_start_s: float) -> bool:
     return docket.waits_new or (docket.waits and slot.known_s <= KNOWN_SHARE * since_start_s)
 
 
-def reduction_limits(left_s: float) -> tuple[float, float]:
+def reduction_limits(left_s: float, looks_known: bool) -> tuple[float, float]:
     """The seconds of CPU and of the clock that a reduction may take, where so many are left of the campaign."""
+    cpu_s = REDUCE_S if looks_known else min(REDUCE_NEW_S, max(REDUCE_S, left_s / 10))
     ceiling = max(2.0, min(CEILING_S, left_s / 2))
-    return min(REDUCE_S, ceiling), ceiling
+    return min(cpu_s, ceiling), ceiling

@@ -223,7 +223,7 @@ class CampaignLoop:
         if work.finding is not None:
             return Confirm(work.finding, self.tokens)
         left = inf if self.end is None else self.end + GRACE_S - self.now
-        return Reduce(work.failure, self.tokens, *reduction_limits(left))
+        return Reduce(work.failure, self.tokens, *reduction_limits(left, work.looks_known))
 
     # --- answers ----------------------------------------------------------------------------------------
 
