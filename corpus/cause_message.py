@@ -22,7 +22,7 @@ _OF_LLVM = re.compile(r"\s[%@][^\s=]+ = .*", re.DOTALL)
 """Instructions that LLVM's verifier quotes after each of its sentences."""
 
 _OF_A_CALL = re.compile(r"\b(?:function|intrinsic)\b[^!%@]*!.*?@(llvm(?:\.[a-z_]+\b)+)", re.DOTALL | re.IGNORECASE)
-"""A sentence of LLVM's verifier about what a call gives or gets, and the intrinsic that is called, without its types."""
+"""A sentence of LLVM's verifier about what a call gives or gets, and the intrinsic that is called without its types."""
 
 
 def message_of(failed: Failed) -> str:

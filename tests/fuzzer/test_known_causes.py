@@ -13,7 +13,8 @@ from corpus.cause import cause_of
 from corpus.finding import Finding
 from corpus.registry import SHIPPED, KnownCause, Registry, Status, add_entries
 from corpus.signature_baseline import write_known
-from fuzzer.campaign.aside import CEILING_S, REDUCE_NEW_S, REDUCE_S, reduction_limits, steps_aside
+from fuzzer.campaign import aside
+from fuzzer.campaign.aside import steps_aside
 from fuzzer.campaign.docket import Docket
 from fuzzer.campaign.finding_rows import FindingRows
 from fuzzer.commands.listing import list_causes
@@ -187,23 +188,6 @@ def test_what_looks_known_takes_little_time_from_the_cases() -> None:
     assert not steps_aside(Slot(aside_s=21.0), docket, 30.0)
 
 
-@pytest.mark.parametrize(
-    ("left_s", "looks_known", "limits"),
-    [
-        (inf, False, (REDUCE_NEW_S, CEILING_S)),
-        (inf, True, (REDUCE_S, CEILING_S)),
-        (300.0, False, (30.0, CEILING_S)),
-        (60.0, False, (REDUCE_S, 30.0)),
-        (10.0, False, (5.0, 5.0)),
-        (0.0, True, (2.0, 2.0)),
-    ],
-)
-def test_what_looks_new_is_reduced_longer_where_there_is_time(
-    left_s: float, looks_known: bool, limits: tuple[float, float]
-) -> None:
-    assert reduction_limits(left_s, looks_known) == limits
-
-
 def test_failures_of_two_causes_have_two_places() -> None:
     """As far as the causes are certain before a reduction."""
     docket = Docket()
@@ -333,3 +317,22 @@ def test_a_case_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.Capture
 def test_the_cases_of_the_shipped_registry_are_there(capsys: pytest.CaptureFixture[str]) -> None:
     read_known_causes(SHIPPED, TVM)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("left_s", "looks_known", "limits"),
+    [
+        (inf, False, (45.0, 60.0)),
+        (inf, True, (15.0, 60.0)),
+        (300.0, False, (30.0, 60.0)),
+        (60.0, False, (15.0, 30.0)),
+        (10.0, False, (5.0, 5.0)),
+        (0.0, True, (2.0, 2.0)),
+    ],
+)
+def test_what_looks_new_is_reduced_longer_where_there_is_time(
+    left_s: float, looks_known: bool, limits: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aside, "REDUCE_S", 15.0)
+    monkeypatch.setattr(aside, "CEILING_S", 60.0)
+    assert aside.reduction_limits(left_s, looks_known) == limits
