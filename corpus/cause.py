@@ -39,12 +39,12 @@ The rules:
   MetaSchedule is made of works on what the rules before it have done: there it is the rule, the post-processor or the
   mutator with which the failure first appears (`fuzzer.trial.cause.rules`), since no traceback names it. A pass of the
   build that dies of a schedule that was found is the cause itself: other passes make such schedules too.
-- A schedule: the last primitive; reduction has dropped what is not needed, and the others prepare it. Where it
-  changes the module in place it is any, since all primitives replace statements by one function. If the result is
-  wrong it is the primitive from which on it is, also in a rule of dlight: no primitive may change what is computed.
-  The rule itself is it where the primitive only marks a loop or a buffer. What a primitive has moved, copied or renamed
-  depends on the program. So it is what none may do that counts: read before the write, lose a statement or an
-  iteration, give another init (`oracles.ir.scheduled`).
+- A schedule: the last primitive; reduction has dropped what is not needed, and the others prepare it. Where it changes
+  the module in place, itself or for a tuner, it is any, since all primitives replace statements by one function. If the
+  result is wrong it is the primitive from which on it is, also in a rule of dlight: no primitive may change what is
+  computed. The rule itself is it where the primitive only marks a loop or a buffer. What a primitive has moved, copied
+  or renamed depends on the program. So it is what none may do that counts: read before the write, lose a statement or
+  an iteration, give another init (`oracles.ir.scheduled`).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ import re
 from dataclasses import dataclass, replace
 
 from corpus.cause_message import message_of, of_any_operator, without_names, without_types
-from corpus.culprit import culprit_from
+from corpus.culprit import culprit_from, writer_of
 from corpus.signature import normalise
 from corpus.throw_site import (
     ThrowSite,
@@ -315,7 +315,7 @@ def _wrong(failed: Failed, blamed: str, known: FailureFacts) -> Cause:
         case InKernel(kind=kind):
             return Cause(blamed, f"{kind}: {known.rewrite}", certain=known.rewrite is not None)
     if failed.symptom == INPUT_CHANGED:
-        return Cause(culprit_from(blamed).name, "changes the module that it is given")
+        return Cause(writer_of(blamed), "changes the module that it is given")
     if known.broken:
         return Cause(known.broken_by or blamed, known.broken)
     match failed.evidence:

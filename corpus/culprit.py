@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from corpus.schedule import primitives_of
 from generators.case import PassCall
 from generators.passes.row import Role
-from generators.passes.table import the
+from generators.passes.table import PASSES, the
 
 _SCHEDULE = the(Role.SCHEDULES).name
+_APPLY_TRACES = frozenset(row.name for row in PASSES.values() if row.role is Role.APPLIES_TRACES)
 _OPENS, _BETWEEN, _CLOSES = "[", "+", "]"
 
 
@@ -45,6 +46,13 @@ def culprit_from(text: str) -> Blamed:
         return Blamed(text)
     inside = text[len(opening) : -len(_CLOSES)]
     return Blamed(_SCHEDULE, tuple(inside.split(_BETWEEN)) if inside else ())
+
+
+def writer_of(text: str) -> str:
+    """The pass whose code writes into a module that the printed culprit was given: whoever applies a trace leaves that
+    to the primitives."""
+    name = culprit_from(text).name
+    return _SCHEDULE if name in _APPLY_TRACES else name
 
 
 def culprit_in(name: str, passes: Sequence[PassCall]) -> Blamed:

@@ -112,6 +112,8 @@ class Role(Enum):
     """Puts barriers between the threads of a GPU: one row for each kind of memory."""
     SCHEDULES = auto()
     """Applies the schedule that was drawn with a program."""
+    APPLIES_TRACES = auto()
+    """Applies traces of schedules that it finds or is given, and nothing else: several rows."""
     LIFTS_LOCAL_FUNCTIONS = auto()
     """Makes local functions private ones."""
     TIDIES_BINDINGS = auto()

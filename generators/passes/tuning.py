@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from generators.case import PassCall
 from generators.passes.knobs import KNOBS, TuningKnobs
-from generators.passes.row import Fires, Meaning, Measured, PassRow, Phase, Place, Promise, Rate
+from generators.passes.row import Fires, Meaning, Measured, PassRow, Phase, Place, Promise, Rate, Role
 from generators.program_facts import Feature
 
 PREFIX = "s_tir.meta_schedule"
@@ -176,6 +176,7 @@ def _row(name: str, kind: _Kind, per_1000: int, sources: tuple[str, ...], why: s
             in_repertoire=Feature.GPU_TARGET not in kind.wants,
             rate=Rate(per_1000, Measured.ALONE),
         ),
+        role=Role.APPLIES_TRACES,
     )
 
 

@@ -5,10 +5,14 @@ where there are none or they call functions that live, with a dead copy of one o
 all functions are in the form that the phase asks for. What the public functions reach must come out the same, up to
 names of private functions, and without an error. Trivial and unused bindings do not count: a pass that finds a private
 function to work on may tidy the whole module (InlinePrivateFunctions does), and one that finds none may leave it alone.
+So may a pass that rebuilds all functions then (RemoveUnusedOutputs): types become sharper by that, so it is applied to a
+module of which none does.
 A pass that dies on a dead function is the survival oracle's; reduction leaves the dead function alone of all there was.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import tvm_ffi
 from tvm import relax
@@ -26,6 +30,7 @@ from oracles.ir.compare import (
     own_constant,
     part_from,
     public_names,
+    rebuilt,
     same_bindings,
     with_functions,
 )
@@ -95,21 +100,42 @@ def judge(step: Step, bench: Bench) -> Verdict:
         return Skipped(reason)
     if step.row.promise.of_all_functions:
         return Skipped("what the pass does to a function follows from all of them", applies=False)
-    dead = dead_names(step.before)
-    if not dead or refer_to_live(step.before, dead):
-        return _judge_with_copy(step, bench)
-    return _judge_without(step, bench, dead)
+    settled = _settled(step, bench)
+    if settled is None:
+        return Skipped("the module rebuilt is not taken")
+    dead = dead_names(settled.before)
+    if not dead or refer_to_live(settled.before, dead):
+        return _judge_with_copy(step, settled, bench)
+    return _judge_without(step, settled, bench, dead)
 
 
-def _judge_without(step: Step, bench: Bench, dead: list[GlobalVar]) -> Verdict:
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """The input of a pass in which a mutator of TVM that changes nothing sharpens no type, and the result for it."""
+
+    before: IRModule
+    after: IRModule
+
+
+def _settled(step: Step, bench: Bench) -> _Settled | None:
+    """As the step has it, where that is so; else of another application. None where the pass does not take it."""
+    assert step.end is not None
+    before = bench.guarded(lambda: rebuilt(step.before))
+    if isinstance(before, Raised) or T.structural_equal(before, step.before):
+        return _Settled(step.before, step.end.module)
+    after = bench.apply(step.call, before)
+    return None if isinstance(after, Raised) else _Settled(before, after)
+
+
+def _judge_without(step: Step, settled: _Settled, bench: Bench, dead: list[GlobalVar]) -> Verdict:
     """Whether the result without the dead functions is the live part of the result."""
-    result = bench.apply(step.call, without(step.before, dead))
+    result = bench.apply(step.call, without(settled.before, dead))
     if isinstance(result, Raised):
         if not happened_to(result, step):
             return Skipped(f"rejected without dead functions: {step.call.name}")
         message = f"without dead functions the pass raises {in_a_line(result)}"
         return Failed("dead code", message, result.traceback, evidence=WithoutDead())
-    difference = _difference(step.after, result, public_names(step.before), bench)
+    difference = _difference(settled.after, result, public_names(settled.before), bench)
     if difference is None:
         return PASSED
     message = f"without dead functions {difference[0]} in the live part is another"
@@ -125,20 +151,20 @@ def _difference(one: IRModule, other: IRModule, roots: list[str], bench: Bench) 
     return None if same_bindings(one, other) else first_difference(one, other)
 
 
-def _judge_with_copy(step: Step, bench: Bench) -> Verdict:
+def _judge_with_copy(step: Step, settled: _Settled, bench: Bench) -> Verdict:
     """Whether a dead copy of one of the functions leaves the live part as it is."""
-    options = candidates(step.before)
+    options = candidates(settled.before)
     if not options:
         return Skipped("no function to make a dead copy of")
     original = bench.source.pick(options)
     kind = "PrimFunc" if isinstance(original, PRIM_FUNC) else "Relax function"
-    result = bench.apply(step.call, with_functions(step.before, {DEAD: dead_copy(original)}))
+    result = bench.apply(step.call, with_functions(settled.before, {DEAD: dead_copy(original)}))
     if isinstance(result, Raised):
         if not happened_to(result, step):
             return Skipped(f"dead {kind} rejected: {step.call.name}")
         message = f"a dead {kind} makes the pass raise {in_a_line(result)}"
         return Failed("dead code", message, result.traceback)
-    difference = _difference(step.after, result, public_names(step.after), bench)
+    difference = _difference(settled.after, result, public_names(settled.after), bench)
     if difference is None:
         return PASSED
     return Failed("dead code", f"a dead {kind} changes {difference[0]} in the live part", difference[1])

@@ -52,6 +52,21 @@ def without_blocks(module: IRModule) -> IRModule:
     return T.replace_functions(module, functions)
 
 
+@relax.expr_functor.mutator
+class _Rebuilds(relax.PyExprMutator):  # type: ignore[misc]
+    """Changes nothing itself."""
+
+
+def rebuilt(module: IRModule) -> IRModule:
+    """The module as a mutator of TVM leaves it that has nothing to change: variables that are bound have the type of
+    what is bound, where that says more than their own."""
+    functions = {
+        name: _Rebuilds().visit_expr(function) if isinstance(function, FUNCTION) else function
+        for name, function in module.functions.items()
+    }
+    return T.replace_functions(module, functions)
+
+
 def first_difference(one: Node, other: Node) -> tuple[str, str]:
     """Where two modules first differ: a short kind of place, and the full path in both."""
     found = tvm_ffi.get_first_structural_mismatch(one, other, map_free_vars=True)

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from corpus.cause import UNCERTAIN, FailureFacts, Rewrite, cause_of
+from generators.passes.row import Role
+from generators.passes.table import PASSES
 from oracles.evidence import AnotherForm, AttributeGone, ChangedSignature, NotANumber, ReferenceTrap
 from oracles.verdict import INPUT_CHANGED, WRONG_RESULT, Failed
 
@@ -89,6 +91,8 @@ def test_a_module_that_a_schedule_changes_in_place_has_one_cause_for_all_primiti
     assert cause_of("input_unchanged", changed, "FuseTIR") not in causes
     others = {cause_of("input_unchanged", changed, f"meta_schedule.Replay[{kind}]") for kind in ("cuda", "llvm")}
     assert len(others) == 2
+    tuners = [row.name for row in PASSES.values() if row.role is Role.APPLIES_TRACES]
+    assert len(tuners) > 5 and {cause_of("input_unchanged", changed, name) for name in tuners} == causes
 
 
 def test_wrong_code_is_what_the_wrong_elements_are_made_of() -> None:

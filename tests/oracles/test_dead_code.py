@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import tvm
+import tvm_ffi
 from tvm import relax
 
 from corpus.module_text import text_of
@@ -31,7 +32,7 @@ from generators.tir.functions import draw_prim_func
 from generators.tir.relax_caller import wrapped
 from oracles.checks import dead_code
 from oracles.evidence import WithoutDead
-from oracles.ir.compare import global_vars
+from oracles.ir.compare import global_vars, rebuilt
 from oracles.verdict import Failed, Passed, Skipped
 from tests.oracles.oracle_bench import RealBench, module_pass, step_of
 from tests.patience import HANGS_S
@@ -144,6 +145,41 @@ def test_a_dead_caller_of_a_function_that_lives_may_count() -> None:
     assert [gvar.name_hint for gvar in dead] == ["dead"] and dead_code.refer_to_live(module, dead)
     assert isinstance(judged(module_pass(counts_callers, "Callers"), module), Passed)
     assert isinstance(judged(module_pass(counts_prim_funcs, "Counts"), modules()[0]), Failed)
+
+
+BRANCHES = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), b: R.Tensor((), "bool")):
+        if b:
+            y = R.negative(x)
+            z = y
+        else:
+            w = R.abs(x)
+            z = w
+        return z
+"""
+
+
+def coarsely_typed() -> Any:
+    """The result of the branches is said to have any extent."""
+    module = tvm.script.from_source(BRANCHES)
+    coarse = relax.Var("z", relax.TensorType(dtype="float32", ndim=1))
+    main = tvm_ffi.structural_map(module["main"], (relax.Var, lambda var: coarse if var.name == "z" else var))
+    return tvm.IRModule({"main": relax.Function(main.params, main.body).with_attr("global_symbol", "main")})
+
+
+def rebuilds_where_a_function_is_private(module: Any) -> Any:
+    private = any(not tvm_api.is_public(function) for function in module.functions.values())
+    return rebuilt(module) if private else module
+
+
+def test_a_pass_that_rebuilds_all_where_it_finds_work_is_left_alone() -> None:
+    """The types that it sharpens by the way do not count."""
+    module = coarsely_typed()
+    assert not tvm_api.structural_equal(rebuilt(module), module)
+    assert isinstance(judged(module_pass(rebuilds_where_a_function_is_private, "Rebuilds"), module), Passed)
 
 
 @pytest.mark.parametrize("source", PASSES["NormalizeGlobalVar"].sources)
