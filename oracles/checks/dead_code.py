@@ -5,8 +5,8 @@ where there are none or they call functions that live, with a dead copy of one o
 all functions are in the form that the phase asks for. What the public functions reach must come out the same, up to
 names of private functions, and without an error. Trivial and unused bindings do not count: a pass that finds a private
 function to work on may tidy the whole module (InlinePrivateFunctions does), and one that finds none may leave it alone.
-So may a pass that rebuilds all functions then (RemoveUnusedOutputs): types become sharper by that, so it is applied to a
-module of which none does.
+So may a pass that rebuilds all functions then (RemoveUnusedOutputs): types become sharper by that, so it is applied to
+a module of which none does.
 A pass that dies on a dead function is the survival oracle's; reduction leaves the dead function alone of all there was.
 """
 
