@@ -68,6 +68,7 @@ def _reduction(
         terms=_terms,
         weight=weight,
         own_specials=specials,
+        family="a reduction",  # src/relax/op/tensor/statistical.cc has one function for types, layouts and devices
     )
 
 

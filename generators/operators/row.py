@@ -75,6 +75,7 @@ class Operator:
     domains: what TVM documents of the values of operands, by their places among the arguments.
     sized_by_values: the shape of the result depends on what the operands hold, not on their shapes alone.
     weight: how often it is drawn against the others.
+    family: the kind of operators that share TVM's functions with it, for causes; "" for none.
     own_specials: which special floats it has a meaning for; None for what its rounding says, see `specials`.
     """
 
@@ -92,6 +93,7 @@ class Operator:
     weight: int = 4
     domains: tuple[tuple[int, Domain], ...] = ()
     own_specials: Specials | None = None
+    family: str = ""
 
     @property
     def specials(self) -> Specials:

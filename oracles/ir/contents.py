@@ -32,10 +32,12 @@ def contents(module: IRModule) -> tuple[str, ...]:
 
 
 def operator_kind(name: str) -> str:
-    """The kind of an operator by its name, with or without "relax.": elementwise ones are alike."""
+    """The kind of an operator by its name, with or without "relax.": elementwise ones are alike, as is a family."""
     bare = name.removeprefix("relax.")
     row = OPERATORS.get(f"relax.{bare}")
-    return ELEMENTWISE if row is not None and row.elementwise else bare
+    if row is None:
+        return bare
+    return ELEMENTWISE if row.elementwise else row.family or bare
 
 
 def inferred_kind(function: str) -> str:

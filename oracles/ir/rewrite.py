@@ -8,7 +8,7 @@ matched by name. What is in nearly every program counts only where nothing else 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tvm import relax
@@ -181,7 +181,7 @@ def _held(function: RelaxFunction) -> dict[str, str]:
     for bound in bindings(function):
         name, value = str(bound.binding.var.name), bound.value
         if type(value) is TUPLE:
-            held.update((_name(part), "a field of a tuple") for part in value.fields)
+            held.update((_name(part), "a field of a tuple") for part in _leaves(value))
         elif type(value) is TUPLE_GET_ITEM:
             held[name] = "a field of a tuple"
         elif isinstance(value, T.Constant):
@@ -189,6 +189,15 @@ def _held(function: RelaxFunction) -> dict[str, str]:
         elif isinstance(value, VAR) and str(value.name) in held:
             held[name] = held[str(value.name)]
     return held
+
+
+def _leaves(value: Expr) -> Iterator[Expr]:
+    """The fields of a tuple, and those of tuples in it."""
+    for part in value.fields:
+        if type(part) is TUPLE:
+            yield from _leaves(part)
+        else:
+            yield part
 
 
 _IN_PLACE = "relax.call_tir_inplace"
@@ -246,13 +255,18 @@ _KINDS: dict[type, str] = {
 
 
 def value_kind(value: Expr, named: bool = False) -> str:
-    """The kind of a bound value. Elementwise operators are alike by the number of their operands, unless `named`."""
+    """The kind of a bound value. Elementwise operators are alike by the number of their operands and those of a family
+    by that, unless `named`."""
     if type(value) is not CALL:
         return "a variable" if isinstance(value, VAR) else _KINDS.get(type(value), type(value).__name__)
     if type(value.op) is not OP:
         return "a call of a function" if type(value.op) is GLOBAL_VAR else f"a call of {_callee(value.op)}"
-    if is_elementwise(value) and not named:
-        return f"{ELEMENTWISE} of {len(value.args)}"
+    row = OPERATORS.get(str(value.op.name))
+    if row is not None and not named:
+        if row.elementwise:
+            return f"{ELEMENTWISE} of {len(value.args)}"
+        if row.family:
+            return row.family
     return str(value.op.name).removeprefix("relax.")
 
 

@@ -10,7 +10,7 @@ from generators import tvm_api as T
 from generators.case import ModuleText
 from generators.tvm_api import IRModule
 from oracles.broken import Broken, broken, retyped, types_of
-from oracles.ir.rewrite import Kinds, rewritten
+from oracles.ir.rewrite import Kinds, _held, rewritten
 from oracles.ir.tir_rewrite import kinds_changed, stored_kinds
 from tests.oracles.oracle_bench import module_of
 
@@ -54,7 +54,7 @@ def test_elementwise_operators_are_alike_unless_named() -> None:
     ("before", "after", "kinds"),
     [
         ("b = R.subtract(x, y)", "b = R.subtract(y, x)", "an elementwise operator of 2 with other operands"),
-        ("b = R.sum(x, axis=0)", "b = R.sum(x, axis=1)", "sum with other attributes"),
+        ("b = R.sum(x, axis=0)", "b = R.sum(x, axis=1)", "a reduction with other attributes"),
     ],
 )
 def test_what_differs_in_one_kind_is_told(before: str, after: str, kinds: str) -> None:
@@ -237,6 +237,21 @@ class Module:
     assert one == other == Kinds((), ("call_tir_inplace into a parameter",))
 
 
+def test_a_field_of_an_inner_tuple_is_one_too() -> None:
+    held = _held(relax("a = R.abs(x)", "b = ((a, x), x)", "c = R.add(a, a)", result="c")["main"])
+    assert held["a"] == "a field of a tuple"
+
+
+def test_operators_of_a_family_are_alike_and_bindings_that_only_name_say_little() -> None:
+    first, second = (rewritten(relax("b = R.abs(x)"), relax(f"b = R.{name}(x)")) for name in ("sum", "mean"))
+    assert first == second and first.added == ("a reduction",)
+    named = rewritten(relax("b = R.abs(x)"), relax("b = R.sum(x)"), named=True)
+    assert named.added == ("sum",)
+    more = rewritten(relax("b = R.abs(x)"), relax("a = x", "b = R.sort(a)", result="b"))
+    assert more.added == ("sort",)
+    assert rewritten(relax("b = R.abs(x)"), relax("b = R.abs(x)", "c = x", result="b")).added == ("a variable",)
+
+
 def test_what_is_stored_is_told_with_the_class_of_its_elements() -> None:
     assert stored_kinds(tir("B[i] = A[i] != A[i + 1]")) == ("NE on float",)
     assert stored_kinds(tir("B[i] = n != i")) == ("NE on int",)
@@ -271,7 +286,7 @@ def test_an_effect_is_told_by_its_kind_and_not_by_its_place() -> None:
 
 def test_another_type_of_a_binding_is_told_by_its_operator() -> None:
     before, after = relax("b = R.sum(x, axis=[0])"), relax("b = R.sum(x, axis=[0], keepdims=True)")
-    assert retyped(types_of(before), types_of(after)) == "another type is given to the result of sum: two ranks"
+    assert retyped(types_of(before), types_of(after)) == "another type is given to the result of a reduction: two ranks"
     assert retyped(types_of(before), types_of(before)) == ""
 
 
