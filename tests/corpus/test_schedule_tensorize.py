@@ -122,6 +122,8 @@ def test_a_fresh_process_applies_the_step(tmp_path: Path, some: list[Scheduled])
     assert (ended.returncode, ended.stdout.strip()) == (0, "the bug is gone"), ended.stdout + ended.stderr
 
 
+@pytest.mark.warm
+@pytest.mark.usefixtures("few_other_builds")
 def test_check_takes_such_a_case(tmp_path: Path, some: list[Scheduled], capsys: pytest.CaptureFixture[str]) -> None:
     case = stored(some[0])
     write_case(tmp_path / "case", case, repro_text(case), "")

@@ -37,6 +37,8 @@ from oracles.table import BUILD
 from oracles.verdict import CODEGEN, CRASH, WRONG_RESULT
 from tests.patience import HANGS_S
 
+pytestmark = pytest.mark.warm
+
 COMPILE = 'tvm.compile(Module, target="llvm")'
 FUSED = (
     'tvm.compile(Module, target="llvm", relax_pipeline=relax.get_default_pipeline(tvm.target.Target("llvm")))'

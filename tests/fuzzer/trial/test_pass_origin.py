@@ -28,6 +28,8 @@ from oracles.verdict import Failed
 from tests.fuzzer.foreign_suites import FAULTY
 from tests.patience import HANGS_S
 
+pytestmark = pytest.mark.warm
+
 NAME = "suite_of_passes"
 
 
