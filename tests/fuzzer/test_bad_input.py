@@ -357,7 +357,11 @@ def test_no_room_for_temporary_files(
 )
 @pytest.mark.parametrize(
     "arguments",
-    [("check", "good.py"), ("reduce", "good.py"), ("run", "--cases", "2", "--jobs", "1", "--out", "out"), ("replay",)],
+    [
+        ("check", "good.py"),
+        ("run", "--cases", "2", "--jobs", "1", "--out", "out"),
+        *(pytest.param(one, marks=pytest.mark.deep) for one in (("reduce", "good.py"), ("replay",))),
+    ],
 )
 def test_a_tvm_that_cannot_be_imported(
     passfuzz: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], text: str, words: str

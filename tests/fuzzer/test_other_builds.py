@@ -90,10 +90,10 @@ def test_all_of_them_where_they_are_forced(told: list[str]) -> None:
 
 
 def test_one_of_them_in_every_case_where_nothing_else_is_asked(told: list[str]) -> None:
-    for index in range(40):
+    for index in range(20):
         judged("cpu_builds", "cross_builds", force=False, index=index)
-    assert len(told) == 40
-    assert len(set(told)) > 10
+    assert len(told) == 20
+    assert len(set(told)) > 7
 
 
 def test_few_where_other_oracles_are_asked(told: list[str]) -> None:

@@ -168,6 +168,7 @@ def installed(environment: Path) -> set[str]:
     return {path.name for path in environment.glob("lib/python*/site-packages/*")} - {"__pycache__"}
 
 
+@pytest.mark.deep
 def test_an_environment_without_passfuzz_judges_and_stays_as_it_is(bare: Path, module: Path) -> None:
     before = installed(bare)
     ended = passfuzz_of("check", module, "--passes", "FuseOps", "--tvm", bare, "--json")
