@@ -207,7 +207,7 @@ LOADED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "words"), one_in(2, LOADED))
+@pytest.mark.parametrize(("text", "words"), one_in(4, LOADED))
 def test_a_loaded_file_of_no_use(passfuzz: Run, text: str, words: str) -> None:
     Path("mine.py").write_text(text)
     Path("sibling.py").write_text("\n1 / 0\n")

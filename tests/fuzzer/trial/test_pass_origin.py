@@ -49,7 +49,14 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.mark.parametrize(
     ("name", "expression"),
-    [("SwapsOperators", "swaps"), ("LosesABinding", "Loses()"), ("SwapsInPlace", "swaps_in_place"), ("Nowhere", None)],
+    [
+        ("LosesABinding", "Loses()"),
+        ("Nowhere", None),
+        *(
+            pytest.param(*row, marks=pytest.mark.deep)
+            for row in (("SwapsOperators", "swaps"), ("SwapsInPlace", "swaps_in_place"))
+        ),
+    ],
 )
 def test_the_constructor_is_a_name_of_the_file(suite: Any, name: str, expression: str | None) -> None:
     found = origin_of(name, lambda make: str(make().info.name) == name)
