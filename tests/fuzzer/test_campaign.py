@@ -204,13 +204,8 @@ def found_in(out: Path) -> list[str]:
     return [json.loads(line)["culprit"] for line in (out / "findings.jsonl").read_text().splitlines()]
 
 
-@pytest.mark.parametrize(
-    "number",
-    [
-        pytest.param(signal.SIGINT, marks=pytest.mark.warm),
-        *(pytest.param(n, marks=pytest.mark.deep) for n in (signal.SIGINT, signal.SIGTERM)),
-    ],
-)
+@pytest.mark.deep
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_in_order(running: subprocess.Popen[bytes], tmp_path: Path, number: signal.Signals) -> None:
     workers = descendants(running.pid)
     running.send_signal(number)

@@ -60,10 +60,9 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> list[Pool]:
 @pytest.mark.parametrize(
     ("limit", "jobs"),
     [
-        pytest.param(None, 3, id="in order-3"),
-        pytest.param(f"{HANGS_S:g}s", 3, id="as they come-3"),
-        pytest.param(None, 1, id="in order-1", marks=pytest.mark.deep),
-        pytest.param(f"{HANGS_S:g}s", 1, id="as they come-1", marks=pytest.mark.deep),
+        (None, 3),
+        (f"{HANGS_S:g}s", 3),
+        *(pytest.param(limit, 1, marks=pytest.mark.deep) for limit in (None, f"{HANGS_S:g}s")),
     ],
 )
 def test_every_case_is_judged_once_and_every_failure_is_found(tmp_path: Path, jobs: int, limit: str | None) -> None:
@@ -113,7 +112,7 @@ def test_a_registry_says_what_is_known_and_what_has_returned(tmp_path: Path, mon
     assert doubt.startswith(f"{known}: lines 4 and 19 both match survives-{PASSES[2]}-")
 
 
-@pytest.mark.parametrize("known", ["every cause", "an older baseline"])
+@pytest.mark.parametrize("known", ["every cause", pytest.param("an older baseline", marks=pytest.mark.deep)])
 def test_nothing_new_is_no_failure(tmp_path: Path, known: str) -> None:
     if known == "every cause":
         path = tmp_path / "known.toml"

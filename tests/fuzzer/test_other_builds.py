@@ -166,7 +166,8 @@ def test_an_exit_where_an_oracle_applies_the_pass_is_a_crash_of_the_pass(name: s
     assert isinstance(end, Failure) and end.culprit == "FuseOps"
 
 
-@pytest.mark.parametrize("name", [pytest.param("build_no_cse", marks=pytest.mark.deep), "cross_wasm32"])
+@pytest.mark.deep
+@pytest.mark.parametrize("name", ["build_no_cse", "cross_wasm32"])
 def test_a_finding_is_made_small_and_shown_by_its_script(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
 ) -> None:

@@ -23,6 +23,7 @@ from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Wrong
+from tests.quick import one_in
 
 SEEDS = 60
 LOGICAL = ("relax.logical_and", "relax.logical_or", "relax.logical_not")
@@ -192,7 +193,7 @@ def with_other_field(program: Program) -> Any | None:
     return with_values(program, others) if others else None
 
 
-@pytest.mark.parametrize("recipe", ["tuples_of_tuples", "nested_outputs", "nested_results"])
+@pytest.mark.parametrize("recipe", one_in(3, ["nested_results", "tuples_of_tuples", "nested_outputs"]))
 def test_results_hang_on_which_field_is_taken(recipe: str) -> None:
     pairs = [(program, with_other_field(program)) for program in programs(recipe, 30)]
     told = [wrong(program, other) for program, other in pairs if other is not None]

@@ -27,12 +27,11 @@ from generators.source import SeededSource
 
 SEEDS = 12
 MOST = 9
-QUICK = {*tuple(RECIPES)[::3]}
 
 
 def rows(names: Iterable[str]) -> list[object]:
-    """Each third recipe is quick, in every test: its programs are drawn once."""
-    return [name if name in QUICK else pytest.param(name, marks=pytest.mark.deep) for name in names]
+    quick = {*tuple(RECIPES)[::3]}
+    return [name if name in quick else pytest.param(name, marks=pytest.mark.deep) for name in names]
 
 
 def draw(recipe: Recipe, index: int) -> Program:
@@ -42,7 +41,6 @@ def draw(recipe: Recipe, index: int) -> Program:
 
 @cache
 def programs(name: str) -> tuple[Program, ...]:
-    """Of one recipe, for all tests."""
     return tuple(draw(RECIPES[name], index) for index in range(SEEDS))
 
 
