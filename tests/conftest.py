@@ -15,6 +15,7 @@ instead of 47 ms); `tvm.script.from_source` is as before.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import inspect
 import linecache
@@ -46,6 +47,7 @@ def stack(context: int = 1) -> list[inspect.FrameInfo]:
 inspect.stack = stack
 subprocess.Popen = warm_processes.Popen
 hostile.register_profiles()
+gc.disable()  # while tests are collected: nothing of them is garbage
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -84,6 +86,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_report_header(config: pytest.Config) -> str | None:
     seed = config.getoption("--sample")
     return None if seed is None else f"one in {ONE_IN} of the deep tests; the same again: make test-sample SEED={seed}"
+
+
+def pytest_collection_finish() -> None:
+    """What is there by now stays, and is not looked at again."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

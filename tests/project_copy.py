@@ -138,8 +138,8 @@ class ProjectCopy:
 
 
 def project_copy(folder: Path) -> ProjectCopy:
-    """Copies the project into a new folder."""
+    """Copies the project into a new folder, with what Python has compiled of it: a changed file is compiled anew."""
     for name in FOLDERS:
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "cases"))
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("cases"))
     shutil.copy(ROOT / "pyproject.toml", folder)
     return ProjectCopy(folder)

@@ -74,7 +74,31 @@ def test_the_pass_can_be_constructed_and_applied() -> None:
     assert len(applied["main"].body.blocks[0].bindings) == 1
 
 
-@pytest.mark.parametrize("title", ["Add a pass", pytest.param("Add a TIR pass", marks=pytest.mark.deep)])
+DRAWN = """
+import generators
+from fuzzer.protocol import Plan
+from fuzzer.trial.repertoire import repertoire_of
+from fuzzer.worker.draw import draw_experiment
+from generators import externs
+
+assert generators.__file__.startswith(FOLDER), generators.__file__
+externs.register()
+plan = Plan(1, under_test=(NAME,))
+print(draw_experiment(plan, repertoire_of(plan), 0).experiment.passes[-1].name)
+"""
+
+
+def test_a_pass_that_is_added_as_described_is_drawn(tmp_path: Path) -> None:
+    (piece,) = recipe("Add a pass")
+    project = project_copy(tmp_path / "project")
+    project.follow(piece)
+    name = ast.literal_eval(piece.text.split("(", 1)[1].split(",", 1)[0].strip())
+    drawn = project.python("-c", f"FOLDER, NAME = {str(project.folder)!r}, {name!r}\n{DRAWN}")
+    assert (drawn.returncode, drawn.stdout) == (0, f"{name}\n"), drawn.stderr
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("title", ["Add a pass", "Add a TIR pass"])
 def test_a_pass_that_is_added_as_described_is_drawn_and_judged(title: str, tmp_path: Path) -> None:
     (piece,) = recipe(title)
     project = project_copy(tmp_path / "project")

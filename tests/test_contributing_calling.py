@@ -80,6 +80,7 @@ def test_calls_and_scripts_follow_the_new_convention(copy: ProjectCopy) -> None:
     assert (ended.returncode, ended.stderr[-2000:]) == (0, ""), ended.stdout
 
 
+@pytest.mark.deep
 def test_without_the_row_the_convention_is_not_known(copy: ProjectCopy) -> None:
     ended = copy.python("-c", f"FOLDER = {str(copy.folder)!r}\n{USES_IT}")
     assert ended.returncode == 1

@@ -39,7 +39,7 @@ def test_the_recipe_is_two_files_and_two_of_tests() -> None:
     "judged, says",
     [
         ("if lost else PASSED", "2 passed"),
-        ("if False else PASSED", "1 failed, 1 passed"),
+        pytest.param("if False else PASSED", "1 failed, 1 passed", marks=pytest.mark.deep),
         pytest.param("if True else PASSED", "1 failed, 1 passed", marks=pytest.mark.deep),
     ],
 )

@@ -7,13 +7,14 @@ import io
 import re
 import subprocess
 import tokenize
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from oracles.oracle import Knowledge
 from oracles.table import ORACLES
-from tests.source_trees import ROOT, name_of, nodes_of, tree_of
+from tests.source_trees import ROOT, name_of, tree_of
 
 ROOMS = ("fuzzer", "generators", "oracles", "corpus", "reports", "tests", "docs", "benchmarks")
 OF_TVM = ("tests/python", "docs/reference")
@@ -56,10 +57,23 @@ def prose(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         return CODE.sub("", text)
-    strings = (node.value for node in nodes_of(tree_of(path)) if isinstance(node, ast.Expr))
+    strings = (node.value for node in statements_of(tree_of(path)) if isinstance(node, ast.Expr))
     docs = [node.value for node in strings if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline) if "#" in text else ()
+    remarks = "\n".join(line for line in text.splitlines() if "#" in line)
+    names_something = any(pattern.search(remarks) for pattern in (PATH, MODULE, PRIVATE))
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline) if names_something else ()
     return "\n".join([*docs, *(token.string for token in tokens if token.type == tokenize.COMMENT)])
+
+
+def statements_of(tree: ast.Module) -> Iterator[ast.AST]:
+    """Every statement of a tree."""
+    left: list[ast.AST] = [tree]
+    while left:
+        node = left.pop()
+        yield node
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, field, ())
+            left.extend(inner if isinstance(inner, list) else ())
 
 
 def missing_paths(text: str) -> set[str]:

@@ -149,7 +149,7 @@ def reduction(tmp_path: Path, operator: str, forgets: bool = True) -> StoredCase
         ("max", Fill(0x4E), 1),
         pytest.param("max", Fill(0xCE), 0, marks=pytest.mark.deep),
         pytest.param("min", Fill(0x4E), 0, marks=pytest.mark.deep),
-        ("min", Fill(0xCE), 1),
+        pytest.param("min", Fill(0xCE), 1, marks=pytest.mark.deep),
         ("argmin", Fill(0xCE, scratch=True), 1),
         pytest.param("argmin", Fill(0x01, scratch=True), 1, marks=pytest.mark.deep),
     ],

@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.warm, pytest.mark.usefixtures("few_other_builds")]
 
 Run = Callable[..., tuple[int, str]]
 CASE = CORPUS / "17340-kill-after-last-use-in-dataflow"
+OTHERS = (("reduce", "good.py"), ("run", "--cases", "2", "--jobs", "1", "--out", "out"), ("replay",))
 IMPURE = "R.print(x, format='')"
 UNCHECKED = "module(check_well_formed=False)"
 ONE_PASS = "import tvm\nPASSES = {'Mine': lambda: tvm.transform.PrintIR()}\n"
@@ -207,7 +208,7 @@ LOADED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "words"), one_in(2, LOADED))
+@pytest.mark.parametrize(("text", "words"), one_in(4, LOADED))
 def test_a_loaded_file_of_no_use(passfuzz: Run, text: str, words: str) -> None:
     Path("mine.py").write_text(text)
     Path("sibling.py").write_text("\n1 / 0\n")
@@ -356,8 +357,7 @@ def test_no_room_for_temporary_files(
     ],
 )
 @pytest.mark.parametrize(
-    "arguments",
-    [("check", "good.py"), ("reduce", "good.py"), ("run", "--cases", "2", "--jobs", "1", "--out", "out"), ("replay",)],
+    "arguments", [("check", "good.py"), *(pytest.param(one, marks=pytest.mark.deep) for one in OTHERS)]
 )
 def test_a_tvm_that_cannot_be_imported(
     passfuzz: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], text: str, words: str

@@ -63,7 +63,7 @@ def fires_once(row: PassRow, target: str) -> bool:
     return any(case.changed[row.name] for case in cases)
 
 
-@pytest.mark.parametrize("row", one_in(6, LOUD), ids=lambda row: row.name)
+@pytest.mark.parametrize("row", one_in(12, LOUD), ids=lambda row: row.name)
 def test_every_row_fires(row: PassRow) -> None:
     assert any(fires_once(row, target) for target in targets_of(row))
 

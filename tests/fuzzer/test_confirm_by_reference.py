@@ -17,6 +17,8 @@ from oracles.verdict import WRONG_RESULT, Failed
 from tests.fuzzer.planted import write_passes
 from tests.reports.reports_data import finding
 
+pytestmark = pytest.mark.warm
+
 ADDS = """
 @I.ir_module
 class Module:

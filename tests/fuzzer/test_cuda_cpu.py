@@ -177,6 +177,7 @@ def test_wrong_device_code_is_found_and_made_small(spoilt: Callable[[str, str], 
     assert "`passfuzz check` on this folder" in (save_finding(tmp_path, finding) / "README.md").read_text()
 
 
+@pytest.mark.deep
 @with_compiler
 def test_a_pass_that_drops_barriers_is_named() -> None:
     tir = rest_of_tir_pipeline(Phase.SYMBOLED)

@@ -58,7 +58,7 @@ def test_a_campaign_builds_and_agrees_there(device: dict[str, str], tmp_path: Pa
     assert not [reason for reason in summary["skipped"] if "device can be used" in reason]
 
 
-@pytest.mark.parametrize(("wanted", "status"), [(X + X, 0), (X, 1)])
+@pytest.mark.parametrize(("wanted", "status"), [pytest.param(X + X, 0, marks=pytest.mark.deep), (X, 1)])
 def test_a_script_shows_what_the_device_gives(
     device: dict[str, str], tmp_path: Path, wanted: np.ndarray, status: int
 ) -> None:

@@ -53,6 +53,7 @@ def marked(deed: Deed) -> object:
     return pytest.param(deed, id=deed.name, marks=marks)
 
 
+@pytest.mark.usefixtures("few_other_builds")
 @pytest.mark.parametrize("deed", [marked(deed) for deed in DEEDS])
 def test_check_says_what_a_pass_did_to_its_process(deed: Deed, place: Path, tmp_path: Path) -> None:
     module = tmp_path / "module.py"

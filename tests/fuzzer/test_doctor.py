@@ -42,6 +42,7 @@ def doctor(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.warm
 def test_a_working_installation() -> None:
     ended = doctor(ROOT, "--json")
     probes = {probe["name"]: probe for probe in json.loads(ended.stdout)["probes"]}

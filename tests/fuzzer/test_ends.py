@@ -57,8 +57,14 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> list[Pool]:
     return noted_pools(monkeypatch)
 
 
-@pytest.mark.parametrize("jobs", [1, 3])
-@pytest.mark.parametrize("limit", [None, f"{HANGS_S:g}s"], ids=["in order", "as they come"])
+@pytest.mark.parametrize(
+    ("limit", "jobs"),
+    [
+        (None, 3),
+        (f"{HANGS_S:g}s", 3),
+        *(pytest.param(limit, 1, marks=pytest.mark.deep) for limit in (None, f"{HANGS_S:g}s")),
+    ],
+)
 def test_every_case_is_judged_once_and_every_failure_is_found(tmp_path: Path, jobs: int, limit: str | None) -> None:
     """Every sighting counts, whether its finding is being reduced, being confirmed or known by then."""
     result = campaign(tmp_path / "out", jobs=jobs, time=limit)
@@ -106,7 +112,7 @@ def test_a_registry_says_what_is_known_and_what_has_returned(tmp_path: Path, mon
     assert doubt.startswith(f"{known}: lines 4 and 19 both match survives-{PASSES[2]}-")
 
 
-@pytest.mark.parametrize("known", ["every cause", "an older baseline"])
+@pytest.mark.parametrize("known", ["every cause", pytest.param("an older baseline", marks=pytest.mark.deep)])
 def test_nothing_new_is_no_failure(tmp_path: Path, known: str) -> None:
     if known == "every cause":
         path = tmp_path / "known.toml"
@@ -183,7 +189,7 @@ def _dying_first(monkeypatch: pytest.MonkeyPatch, folder: Path, dies: str) -> No
     monkeypatch.setattr(pool, "module_command", lambda _module, *given: [sys.executable, "-c", script, *given])
 
 
-@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.deep), 3])
 def test_a_worker_that_is_killed_before_it_is_ready_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
 ) -> None:
@@ -246,7 +252,7 @@ class Stops(Observer):
     def on_end(self) -> None: ...
 
 
-@pytest.mark.parametrize("after", [0, 60, 200])
+@pytest.mark.parametrize("after", [0, pytest.param(60, marks=pytest.mark.deep), 200])
 def test_a_campaign_that_was_interrupted_goes_on(tmp_path: Path, after: int) -> None:
     out = tmp_path / "out"
     with Interrupts() as interrupts:

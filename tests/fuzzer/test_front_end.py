@@ -78,6 +78,7 @@ def onnx_file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.warm
 def test_an_onnx_model_is_read_without_trust(onnx_file: Path) -> None:
     module = live_module(read_subject(onnx_file, None).module)
     text = module.script(show_meta=False)
@@ -86,6 +87,7 @@ def test_an_onnx_model_is_read_without_trust(onnx_file: Path) -> None:
     assert [int(extent) for extent in module["main"].params[0].ty.shape] == [2, 3]
 
 
+@pytest.mark.warm
 def test_what_is_no_onnx_model(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(b"garbage")
@@ -93,6 +95,7 @@ def test_what_is_no_onnx_model(tmp_path: Path) -> None:
         read_subject(path, None)
 
 
+@pytest.mark.warm
 def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "model.pt2"
     path.write_bytes(b"")
@@ -102,6 +105,7 @@ def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         read_subject(path, None, trust=True)
 
 
+@pytest.mark.warm
 def test_a_pytorch_program_wants_trust(tmp_path: Path) -> None:
     path = tmp_path / "model.pt2"
     path.write_bytes(b"")
@@ -109,6 +113,7 @@ def test_a_pytorch_program_wants_trust(tmp_path: Path) -> None:
         read_subject(path, None)
 
 
+@pytest.mark.warm
 def test_pytorch_is_called_as_tvm_documents_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a stand-in for torch: no program of PyTorch is read here."""
     assert tvm.__file__ is not None
@@ -143,6 +148,7 @@ def script(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.warm
 def test_a_name_that_a_script_does_not_have(script: Path) -> None:
     """Running it would not help, so no user is told to."""
     with pytest.raises(UsageError, match="builds.py: nothing in it is called biuld; its modules are") as refused:
@@ -153,6 +159,7 @@ def test_a_name_that_a_script_does_not_have(script: Path) -> None:
         read_subject(Path(f"{script}:biuld"), None)
 
 
+@pytest.mark.warm
 def test_what_a_script_builds(script: Path) -> None:
     with pytest.raises(UsageError, match="builds.py:build: the script is run to get its module.*--trust does it"):
         read_subject(Path(f"{script}:build"), None)
@@ -160,6 +167,7 @@ def test_what_a_script_builds(script: Path) -> None:
     assert "R.add" in live_module(case.module).script()
 
 
+@pytest.mark.warm
 @pytest.mark.parametrize(
     ("name", "words"),
     one_in(
@@ -190,6 +198,7 @@ def test_what_a_script_starts_ends_with_it_and_keeps_nobody_waiting(script: Path
 # --- scripts ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.warm
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -208,6 +217,7 @@ def test_a_script_says_how_to_take_its_module(tmp_path: Path, text: str, words: 
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.warm
 def test_a_module_of_a_script_is_taken_alone(tmp_path: Path) -> None:
     path = tmp_path / "issue.py"
     path.write_text("import os\n" + GOOD + "\n\nos.abort()\n")
@@ -216,6 +226,7 @@ def test_a_module_of_a_script_is_taken_alone(tmp_path: Path) -> None:
     assert "R.add" in live_module(case.module).script()
 
 
+@pytest.mark.warm
 def test_a_name_after_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("a.py", "b.py:x", "c.json"):
@@ -233,6 +244,7 @@ def test_a_name_after_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         existing_subject(Path("gone.py:x"))
 
 
+@pytest.mark.warm
 def test_a_case_loads_the_file_that_lies_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From any folder."""
     stored = read_case(CORPUS / "17340-kill-after-last-use-in-dataflow")

@@ -65,7 +65,7 @@ SENT = (
 
 
 @pytest.mark.parametrize(
-    ("at", "number", "handler", "status"), one_in(4, ((at, *sent) for sent in SENT for at in READ))
+    ("at", "number", "handler", "status"), one_in(7, ((at, *sent) for sent in SENT for at in READ))
 )
 def test_a_signal_while_our_code_is_read(at: str, number: str, handler: str, status: int) -> None:
     code = INTERRUPTED.format(at=at, number=number, handler=handler)

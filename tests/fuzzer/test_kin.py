@@ -62,6 +62,7 @@ def share(plan: Plan, repertoire: Repertoire) -> float:
     return sum(bool(case.changed["Seldom"]) for case in cases) / len(cases)
 
 
+@pytest.mark.deep
 def test_a_pass_that_seldom_fires_fires_more_often_with_its_kin(seldom: tuple[Plan, Repertoire]) -> None:
     plan, repertoire = seldom
     assert repertoire.kin[DEFAULT]

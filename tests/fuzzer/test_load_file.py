@@ -11,7 +11,7 @@ from fuzzer.trial.load_file import complaint_about
 from generators.passes.loaded import ignored, rows_from_contracts
 from tests.fuzzer.module_files import GOOD
 
-pytestmark = pytest.mark.usefixtures("few_other_builds")
+pytestmark = [pytest.mark.warm, pytest.mark.usefixtures("few_other_builds")]
 
 
 def test_a_loaded_file_without_end(tmp_path: Path) -> None:

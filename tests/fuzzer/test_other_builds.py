@@ -90,10 +90,10 @@ def test_all_of_them_where_they_are_forced(told: list[str]) -> None:
 
 
 def test_one_of_them_in_every_case_where_nothing_else_is_asked(told: list[str]) -> None:
-    for index in range(40):
+    for index in range(20):
         judged("cpu_builds", "cross_builds", force=False, index=index)
-    assert len(told) == 40
-    assert len(set(told)) > 10
+    assert len(told) == 20
+    assert len(set(told)) > 7
 
 
 def test_few_where_other_oracles_are_asked(told: list[str]) -> None:
@@ -166,7 +166,8 @@ def test_an_exit_where_an_oracle_applies_the_pass_is_a_crash_of_the_pass(name: s
     assert isinstance(end, Failure) and end.culprit == "FuseOps"
 
 
-@pytest.mark.parametrize("name", [pytest.param("build_no_cse", marks=pytest.mark.deep), "cross_wasm32"])
+@pytest.mark.deep
+@pytest.mark.parametrize("name", ["build_no_cse", "cross_wasm32"])
 def test_a_finding_is_made_small_and_shown_by_its_script(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
 ) -> None:

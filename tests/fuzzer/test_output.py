@@ -21,6 +21,8 @@ from fuzzer.processes.output import Output
 from tests.fuzzer.fake_campaigns import noted_pools, settings, with_fake_workers
 from tests.fuzzer.test_ends import Kills
 
+pytestmark = pytest.mark.warm
+
 ROOT = Path(__file__).resolve().parents[2]
 HOLDS = """
 import pathlib, subprocess, sys

@@ -21,6 +21,8 @@ from generators.case import Shape
 from oracles.tolerance import Tolerance
 from tests.oracles.oracle_bench import module_of
 
+pytestmark = pytest.mark.warm
+
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 MODULE = """
 @I.ir_module

@@ -17,6 +17,8 @@ from generators.passes.table import PASSES, rows_named
 from tests.fuzzer.foreign_suites import CLEAN, CONSTRUCTORS, ENDS_THE_JUDGE, FAULTY, LOCAL, OUTCOMES, ROOT, run, summary
 from tests.patience import HANGS_S
 
+pytestmark = pytest.mark.warm
+
 JUDGES = ("--passfuzz", "--passfuzz-deadline", str(HANGS_S))
 """With a limit that ends only what hangs."""
 BRIEF = ("--passfuzz", "--passfuzz-deadline", "3")

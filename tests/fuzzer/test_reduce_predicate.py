@@ -189,7 +189,7 @@ def test_a_command_gets_a_file_of_its_own(passfuzz: Any, tmp_path: Path) -> None
     twice = f"""\
 import os, sys, time
 first = open(sys.argv[1]).read()
-time.sleep(0.2)
+time.sleep(0.1)
 same = first == open(sys.argv[1]).read()
 open({str(told)!r} + f"/{{os.getpid()}}", "w").write(f"{{same}} {{os.path.basename(sys.argv[1])}} {{sys.argv[1]}}")
 sys.exit("R.nn.relu" not in first)

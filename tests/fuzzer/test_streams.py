@@ -85,6 +85,8 @@ BREAKAGES = {
     "all closed": Breakage("<&- >&- 2>&-", 3),
 }
 EVERYWHERE = ("nothing", "stdout full", "stderr without reader", "both without reader", "all closed")
+ALIKE = ("stderr read-only", "stdout read-only", "both full")
+"""Breakages of which a quick test has another one of the kind."""
 
 
 def no_files() -> None:
@@ -119,9 +121,10 @@ def cells() -> Iterator[object]:
     """Every breakage with a command that writes to what it breaks, and each other command with some of them."""
     for what, breakage in BREAKAGES.items():
         for name, command in COMMANDS.items():
-            quick = name == "help" if "stderr" not in what else name == "no such module"
-            if quick or what in EVERYWHERE:
-                yield pytest.param(command, breakage, id=f"{name}, {what}", marks=() if quick else pytest.mark.deep)
+            writes_there = name == ("no such module" if "stderr" in what else "help")
+            marks = () if writes_there and what not in ALIKE else pytest.mark.deep
+            if writes_there or what in EVERYWHERE:
+                yield pytest.param(command, breakage, id=f"{name}, {what}", marks=marks)
 
 
 @pytest.mark.parametrize(("command", "breakage"), list(cells()))

@@ -21,6 +21,7 @@ from fuzzer.replaying import environments
 from fuzzer.versions import ffi_version, passfuzz_version, tvm_version
 from tests.fuzzer.test_replay import fake_build
 from tests.patience import HANGS_S
+from tests.quick import one_in
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = """@I.ir_module
@@ -65,7 +66,7 @@ def arguments(command: str, module: Path) -> list[str]:
 # --- which Python -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", one_in(3, COMMANDS))
 def test_the_command_begins_again_with_the_build(
     command: str, module: Path, passfuzz: Passfuzz, executed: Executed
 ) -> None:
@@ -168,6 +169,7 @@ def installed(environment: Path) -> set[str]:
     return {path.name for path in environment.glob("lib/python*/site-packages/*")} - {"__pycache__"}
 
 
+@pytest.mark.deep
 def test_an_environment_without_passfuzz_judges_and_stays_as_it_is(bare: Path, module: Path) -> None:
     before = installed(bare)
     ended = passfuzz_of("check", module, "--passes", "FuseOps", "--tvm", bare, "--json")

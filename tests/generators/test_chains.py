@@ -44,7 +44,7 @@ def test_each_operator_takes_what_the_one_before_gave() -> None:
 
 def test_two_of_a_kind_follow_each_other() -> None:
     pairs = Counter[tuple[str, str]]()
-    for bindings in chains(2500):
+    for bindings in chains(1200):
         names = {binding.var: tvm_api.op_name(binding.value) for binding in bindings}
         for binding in bindings:
             pairs.update((names[v], names[binding.var]) for v in operands(binding.value) if names.get(v))

@@ -169,7 +169,7 @@ def drawn_sources(target: str, seed: int) -> list[tuple[str, str]]:
     return found
 
 
-@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from(sorted(TARGETS)), st.integers(0, 1 << 20))
 def test_what_campaigns_draw_is_read_as_it_would_be_evaluated(target: str, seed: int) -> None:
     drawn = forked(lambda: drawn_sources(target, seed), HANGS_S)

@@ -23,6 +23,7 @@ from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Wrong
+from tests.quick import one_in
 
 SEEDS = 60
 LOGICAL = ("relax.logical_and", "relax.logical_or", "relax.logical_not")
@@ -125,9 +126,14 @@ def test_recipes_plant_it_nearly_always(recipe: str, holds: Callable[[Program], 
 
 
 def test_programs_without_recipes_hold_some_of_each() -> None:
-    drawn = programs(None, 700)
-    for name, holds in PLANTED:
-        assert sum(map(holds, drawn)) >= 4, name
+    held = dict.fromkeys((name for name, _ in PLANTED), 0)
+    for index in range(700):
+        program = draw_program(SeededSource(23, index), patterns=[])
+        for name, holds in PLANTED:
+            held[name] += holds(program)
+        if min(held.values()) >= 4:
+            break
+    assert min(held.values()) >= 4, held
 
 
 def test_nested_outputs_are_taken_apart_after_their_block() -> None:
@@ -187,7 +193,7 @@ def with_other_field(program: Program) -> Any | None:
     return with_values(program, others) if others else None
 
 
-@pytest.mark.parametrize("recipe", ["tuples_of_tuples", "nested_outputs", "nested_results"])
+@pytest.mark.parametrize("recipe", one_in(3, ["nested_results", "tuples_of_tuples", "nested_outputs"]))
 def test_results_hang_on_which_field_is_taken(recipe: str) -> None:
     pairs = [(program, with_other_field(program)) for program in programs(recipe, 30)]
     told = [wrong(program, other) for program, other in pairs if other is not None]

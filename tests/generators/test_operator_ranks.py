@@ -34,7 +34,7 @@ def ranks(name: str) -> frozenset[int]:
     return frozenset(found)
 
 
-@pytest.mark.parametrize("name", one_in(4, OPERATORS))
+@pytest.mark.parametrize("name", one_in(8, OPERATORS))
 def test_an_operator_of_several_ranks_gets_each_from_3_to_5(name: str) -> None:
     drawn = ranks(name)
     assert len(drawn) <= 1 or drawn >= {3, 4, 5}

@@ -58,8 +58,12 @@ def test_same_seed_same_sequence() -> None:
 
 
 def test_every_row_of_the_repertoire_comes_up() -> None:
-    seen = {step.name for index in range(3000) for step in draw_names(SeededSource(4, index), PASSES)}
-    assert {name for name, row in PASSES.items() if row.fires.in_repertoire} <= seen
+    missing = {name for name, row in PASSES.items() if row.fires.in_repertoire}
+    for index in range(3000):
+        missing -= {step.name for step in draw_names(SeededSource(4, index), PASSES)}
+        if not missing:
+            break
+    assert missing == set()
 
 
 def test_pipeline_is_official_and_tier_a() -> None:
@@ -165,10 +169,9 @@ def test_arguments_that_name_parameters_are_not_given_to_a_function_with_others(
 
 def test_odd_orders_are_tier_c_and_rare() -> None:
     tiers = Counter(
-        next(step.tier for step in draw_names(SeededSource(8, index), PASSES) if not step.setup)
-        for index in range(1000)
+        next(step.tier for step in draw_names(SeededSource(8, index), PASSES) if not step.setup) for index in range(500)
     )
-    assert 0.05 < tiers["C"] / 1000 < 0.15
+    assert 0.05 < tiers["C"] / 500 < 0.15
     odd = [draw_names(SeededSource(10, index), PASSES, kinds=("unusual",)) for index in range(50)]
     assert sum(any(step.tier == "C" for step in steps) for steps in odd) > 40
 

@@ -18,7 +18,7 @@ from tests.oracles.test_cuda_device import CALLS, bench_of, program
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
-@pytest.mark.parametrize("passes", [0, 4])
+@pytest.mark.parametrize("passes", [pytest.param(0, marks=pytest.mark.deep), 4])
 def test_nvcc_takes_what_tvm_makes(monkeypatch: pytest.MonkeyPatch, passes: int) -> None:
     """From the Relax pipeline, and from some way into that of TIR."""
     monkeypatch.setenv("TVM_CUDA_COMPILE_MODE", "nvcc")

@@ -18,6 +18,8 @@ from corpus.store import StoredCase, read_case
 from fuzzer.processes.start import ROOT, module_command
 from tests.fuzzer.module_files import GOOD
 
+pytestmark = pytest.mark.warm
+
 Passfuzz = Callable[..., tuple[int, str, str]]
 
 SCRIPT = f"""\

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,17 +33,35 @@ from tests.patience import HANGS_S
 pytestmark = pytest.mark.warm
 
 
-@pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("planted")
+FEW = ("WrongNumbers",)
+"""What is planted in the quick campaign, beside what is correct."""
+
+
+def campaigns(names: Iterable[str]) -> list[object]:
+    """The rows of a test with one name: the quick campaign with each of the names that are planted in it, and the
+    whole one with all."""
+    quick = [pytest.param(FEW, name) for name in names if name in (*FEW, *CORRECT)]
+    return [*quick, *(pytest.param(tuple(FAULTY), name, marks=pytest.mark.deep) for name in names)]
 
 
 @pytest.fixture(scope="module")
-def campaign(out: Path) -> CampaignResult:
-    """One campaign on every planted pass that does not hang. With a time that it does not need, each place is reduced
+def faults(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    found: tuple[str, ...] = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def out(faults: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp(f"planted{len(faults)}")
+
+
+@pytest.fixture(scope="module")
+def campaign(faults: tuple[str, ...], out: Path) -> CampaignResult:
+    """One campaign on planted passes that do not hang. With a time that it does not need, each place is reduced
     as long as that brings something new, and no longer."""
-    load = write_passes(out, *FAULTY, *CORRECT)
-    settings = read_settings(cases=40, time=f"{HANGS_S}s", seed=1, jobs=2, load=load, out=out)
+    load = write_passes(out, *faults, *CORRECT)
+    size: dict[str, Any] = {"cases": 10, "oracles": "survives,numeric"} if faults == FEW else {"cases": 40}
+    settings = read_settings(**size, time=f"{HANGS_S}s", seed=1, jobs=2, load=load, out=out)
     return run_campaign(settings, Observers())
 
 
@@ -49,29 +69,34 @@ def of(campaign: CampaignResult, name: str) -> list[FindingRow]:
     return [finding for finding in campaign.findings if finding.culprit == name]
 
 
+BOTH = pytest.mark.parametrize("faults", [FEW, pytest.param(tuple(FAULTY), marks=pytest.mark.deep)], indirect=True)
+
+
+@BOTH
 def test_the_campaign_is_sound(campaign: CampaignResult) -> None:
     assert campaign.fault() is None
     assert campaign.tally.cases + campaign.tally.invalid <= campaign.tally.generated <= 40
 
 
-@pytest.mark.parametrize("name", FAULTY)
+@pytest.mark.parametrize(("faults", "name"), campaigns(FAULTY), indirect=["faults"])
 def test_a_planted_fault_is_found_and_named(campaign: CampaignResult, name: str) -> None:
     symptoms = {finding.symptom for finding in of(campaign, name)}
     assert symptoms & set(FAULTY[name]), campaign.tally.inconclusive
 
 
-@pytest.mark.parametrize("name", CORRECT)
+@pytest.mark.parametrize(("faults", "name"), campaigns(CORRECT), indirect=["faults"])
 def test_a_correct_pass_gets_no_finding(campaign: CampaignResult, name: str) -> None:
     assert of(campaign, name) == []
     assert campaign.tally.passes[name]["applied"] > 0
     assert campaign.tally.passes[name]["failed"] == 0
 
 
-def test_no_other_pass_is_blamed(campaign: CampaignResult) -> None:
-    assert {finding.culprit for finding in campaign.findings} == set(FAULTY)
+@BOTH
+def test_no_other_pass_is_blamed(campaign: CampaignResult, faults: tuple[str, ...]) -> None:
+    assert {finding.culprit for finding in campaign.findings} == set(faults)
 
 
-@pytest.mark.parametrize("name", FAULTY)
+@pytest.mark.parametrize(("faults", "name"), campaigns(FAULTY), indirect=["faults"])
 def test_a_finding_is_small(campaign: CampaignResult, out: Path, name: str) -> None:
     assert of(campaign, name)
     for finding in of(campaign, name):
@@ -79,7 +104,7 @@ def test_a_finding_is_small(campaign: CampaignResult, out: Path, name: str) -> N
         assert [call.name for call in read_case(out / finding.case).case.passes] == [name]
 
 
-@pytest.mark.parametrize("name", FAULTY)
+@pytest.mark.parametrize(("faults", "name"), campaigns(FAULTY), indirect=["faults"])
 def test_a_repro_shows_its_finding(campaign: CampaignResult, out: Path, name: str) -> None:
     finding = of(campaign, name)[0]
     folder = out / finding.case
@@ -90,6 +115,7 @@ def test_a_repro_shows_its_finding(campaign: CampaignResult, out: Path, name: st
     assert read_case(folder).culprit == name
 
 
+@BOTH
 def test_the_repro_of_a_mended_pass_says_so(campaign: CampaignResult, out: Path, tmp_path: Path) -> None:
     script = (out / of(campaign, "WrongNumbers")[0].case / "repro.py").read_text()
     assert "return relax.op." in script, "the script carries the passes"

@@ -36,6 +36,9 @@ from oracles.evidence import AcrossProcesses, BuiltUntyped, Evidence, Hung, OutO
 from oracles.table import BUILD
 from oracles.verdict import CODEGEN, CRASH, WRONG_RESULT
 from tests.patience import HANGS_S
+from tests.quick import one_in
+
+pytestmark = pytest.mark.warm
 
 COMPILE = 'tvm.compile(Module, target="llvm")'
 FUSED = (
@@ -292,6 +295,7 @@ def test_another_finding_keeps_its_tier(tmp_path: Path) -> None:
     assert "official pipeline" not in (save_finding(tmp_path, finding) / "README.md").read_text()
 
 
+@pytest.mark.deep
 def test_the_tier_is_that_of_what_is_left(tmp_path: Path) -> None:
     plan = plan_at(tmp_path)
     stored = read_case(CORPUS / "fast-math-transform-global-call")
@@ -307,7 +311,14 @@ def test_the_tier_is_that_of_what_is_left(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "end",
-    [lambda: os.kill(os.getpid(), signal.SIGSEGV), lambda: os.kill(os.getpid(), signal.SIGKILL), lambda: os._exit(3)],
+    one_in(
+        3,
+        [
+            lambda: os.kill(os.getpid(), signal.SIGSEGV),
+            lambda: os.kill(os.getpid(), signal.SIGKILL),
+            lambda: os._exit(3),
+        ],
+    ),
     ids=["signal", "killed", "exit"],
 )
 def test_a_child_that_dies_loses_no_finding(

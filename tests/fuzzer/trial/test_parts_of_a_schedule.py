@@ -95,6 +95,7 @@ def test_a_wrong_primitive_is_one_cause_in_a_drawn_schedule_and_in_a_rule_of_dli
     assert by_hand == f"s_tir.Schedule[reverse_compute_at]: value: {Misdone.LOSES_ITERATION.value}"
 
 
+@pytest.mark.deep
 def test_a_rule_that_marks_what_it_must_not_is_the_cause_itself(tmp_path: Path) -> None:
     """set_scope takes the word of its caller that no other thread reads the buffer."""
     found = cause_of_case(CASES / "dlight-gpu-rms-norm-of-two-axes", tmp_path)

@@ -28,6 +28,8 @@ from oracles.verdict import Failed
 from tests.fuzzer.foreign_suites import FAULTY
 from tests.patience import HANGS_S
 
+pytestmark = pytest.mark.warm
+
 NAME = "suite_of_passes"
 
 
@@ -47,7 +49,14 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.mark.parametrize(
     ("name", "expression"),
-    [("SwapsOperators", "swaps"), ("LosesABinding", "Loses()"), ("SwapsInPlace", "swaps_in_place"), ("Nowhere", None)],
+    [
+        ("LosesABinding", "Loses()"),
+        ("Nowhere", None),
+        *(
+            pytest.param(*row, marks=pytest.mark.deep)
+            for row in (("SwapsOperators", "swaps"), ("SwapsInPlace", "swaps_in_place"))
+        ),
+    ],
 )
 def test_the_constructor_is_a_name_of_the_file(suite: Any, name: str, expression: str | None) -> None:
     found = origin_of(name, lambda make: str(make().info.name) == name)

@@ -20,6 +20,8 @@ from fuzzer.trial.shrinking.shrink import expectations_of, shrink
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from generators.passes.table import default_call
 
+pytestmark = pytest.mark.warm
+
 LIKE = Case(ModuleText(""), (), (), "llvm")
 HEAD = "@I.ir_module(s_tir=True)\nclass Module:\n"
 

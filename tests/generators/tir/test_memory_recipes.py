@@ -26,6 +26,7 @@ from generators.tir.relax_caller import wrapped
 from generators.tvm_api import PASS_NAMES, IRModule
 from oracles.ir.verifier import complaint
 from oracles.reference.tir import run_prim_func, run_tracked
+from tests.quick import one_in
 
 SEEDS = range(8)
 MINE = (
@@ -101,7 +102,7 @@ def test_drawn_functions_are_well_formed_and_write_their_outputs(recipe: str) ->
         assert all(mask is None or mask.all() for mask in masks), seed
 
 
-@pytest.mark.parametrize(("recipe", "name"), FIRES)
+@pytest.mark.parametrize(("recipe", "name"), one_in(2, FIRES))
 def test_the_pass_changes_most_of_them_and_not_what_they_compute(recipe: str, name: str) -> None:
     changed = 0
     for seed in SEEDS:

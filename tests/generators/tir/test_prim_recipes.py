@@ -31,6 +31,7 @@ from oracles.ir.verifier import complaint
 from oracles.reference.engine import Interpreter
 from oracles.reference.values import Runtime, Tensor, from_argument
 from tests.oracles.oracle_bench import RealBench
+from tests.quick import one_in
 
 LLVM = TARGETS["llvm"]
 DRAWS = 6
@@ -71,7 +72,7 @@ def at_phase(program: Program, phase: Phase, without: tuple[str, ...] = ()) -> t
     return module
 
 
-@pytest.mark.parametrize("recipe", PLAIN, ids=lambda recipe: recipe.name)
+@pytest.mark.parametrize("recipe", one_in(2, PLAIN), ids=lambda recipe: recipe.name)
 def test_drawn_functions_are_well_formed_and_have_results(recipe: PrimRecipe) -> None:
     for seed in range(DRAWS):
         program = drawn(recipe.name, seed)
@@ -87,7 +88,7 @@ def test_the_same_choices_give_the_same_function(recipe: PrimRecipe) -> None:
     assert [str(function) for function in wrapped(again).module.functions.values()] == before
 
 
-@pytest.mark.parametrize("row", FIRED, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", one_in(2, FIRED), ids=lambda row: row.name)
 def test_a_pass_changes_what_is_drawn_for_it(row: PassRow) -> None:
     """Three of ten applications, with the options that the row draws or without. Where TVM dies, the pass had something
     to do; where it dies on the way there, it has not come to it."""

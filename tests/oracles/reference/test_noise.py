@@ -59,7 +59,7 @@ def test_right_passes_are_silent_and_decided(name: str, passes: str) -> None:
     assert numbers.judge_module(after(module, RIGHT[passes])) is None
 
 
-@pytest.mark.parametrize(("name", "what"), one_in(4, product(DEPTHS, FAULTS)))
+@pytest.mark.parametrize(("name", "what"), one_in(7, product(DEPTHS, FAULTS)))
 def test_wrong_passes_on_deep_modules_are_seen(name: str, what: str) -> None:
     module, numbers = numbers_of(name)
     wrong = planted(FAULTS[what], module)

@@ -84,7 +84,7 @@ def test_kernels_give_the_numbers_of_numpy_after_every_step(name: str) -> None:
 BARRIER = "tvm_storage_sync"
 
 
-@pytest.mark.parametrize("name", ["matmul", "softmax"])
+@pytest.mark.parametrize("name", [pytest.param("matmul", marks=pytest.mark.deep), "softmax"])
 def test_every_barrier_of_thread_sync_is_needed(name: str) -> None:
     """Each of them removed on its own, where TVM put it, is a race."""
     build, arguments, _ = KERNELS[name]
