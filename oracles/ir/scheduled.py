@@ -30,6 +30,7 @@ class Misdone(Enum):
     LOSES_ITERATION = "leaves out iterations of a block"
     ADDS_ITERATION = "adds iterations to a block"
     OTHER_INIT = "gives a reduction another init"
+    OTHER_AXIS = "takes the axis of a reduction for another"
     DIVIDES_BY_NEGATIVE = "a division by a negative constant"
     OTHER_BLOCKS = "makes other blocks"
     OTHER_VALUES = "stores other values"
@@ -73,6 +74,8 @@ def _misdone(before: PrimFunc, after: PrimFunc) -> Misdone:
             return what
     if _inits(after) - _inits(before):
         return Misdone.OTHER_INIT
+    if _inits_of_no_axis(after) > _inits_of_no_axis(before):
+        return Misdone.OTHER_AXIS
     if DIVIDES_BY_NEGATIVE in set().union(*kinds_changed(before, after)):
         return Misdone.DIVIDES_BY_NEGATIVE
     if _axes(before) != _axes(after):
@@ -132,6 +135,12 @@ def _inner(statement: Stmt) -> list[Stmt]:
 def _stores(function: PrimFunc) -> Counter[int]:
     """The stores of a function, as hashes."""
     return Counter(int(T.structural_hash(one, map_free_vars=True)) for one in nodes_of(function.body, tirx.BufferStore))
+
+
+def _inits_of_no_axis(function: PrimFunc) -> int:
+    """The number of blocks that begin a reduction and have no axis to reduce."""
+    blocks = [block for block in nodes_of(function.body, s_tir.SBlock) if block.init is not None]
+    return sum(all(axis.iter_type != tirx.IterVar.CommReduce for axis in block.iter_vars) for block in blocks)
 
 
 def _inits(function: PrimFunc) -> set[int]:

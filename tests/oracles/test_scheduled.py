@@ -120,3 +120,32 @@ class Module:
 """
     once, within = (live_module(ModuleText(text.format(loop=f"for i in range({n}):"))) for n in ("1", "n"))
     assert misdone(once, within) == Misdone.LOSES_ITERATION
+
+
+WINDOW = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((4,), "float32"), C: T.Buffer((2,), "float32"), R: T.Buffer((), "float32")):
+        B = T.sblock_alloc_buffer((4,), "float32")
+        for i in range(4):
+            with T.sblock("b"):
+                v = T.axis.spatial(4, i)
+                B[v] = A[v]
+        for i, j in T.grid(2, 2):
+            with T.sblock("c"):
+                v, k = T.axis.remap("SR", [i, j])
+                C[v] = B[v + k]
+        for i in range(2):
+            with T.sblock("r"):
+                k = T.axis.reduce(2, i)
+                with T.init():
+                    R[()] = T.float32(2)
+                R[()] = R[()] + T.float32(1)
+"""
+
+
+def test_a_reduction_whose_axis_becomes_opaque_has_another_axis() -> None:
+    moved = s_tir.Schedule(live_module(ModuleText(WINDOW)))
+    moved.compute_at(moved.get_sblock("b"), loop(moved, "c"))
+    assert after(moved.mod, lambda sch: sch.rolling_buffer(sch.get_sblock("b"), 0)) == Misdone.OTHER_AXIS

@@ -1,0 +1,31 @@
+"""[Relax] LegalizeOps changes how a public function is called: public function returns another type: two dtypes
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import os, sys
+sys.excepthook = hook = lambda *why: (
+    sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(1 if why[0] is AssertionError else 2))
+from tvm import relax
+from tvm.script import ir as I, relax as R
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1, 1, 1, 1), dtype="float16"), y: R.Tensor((1, 5), dtype="float16")) -> R.Tensor((1, 1, 2, 2), dtype="float16"):
+        a: R.Tensor((1, 1, 2, 2), dtype="float16") = R.vision.roi_align(x, y, pooled_size=[2, 2], spatial_scale=0.25, sample_ratio=-1, aligned=False, layout="NCHW", mode="avg")
+        return a
+
+before = Module
+after = relax.transform.LegalizeOps()(before)
+def contradict(one, other):
+    fails = relax.analysis.BaseCheckResult.FAIL_L0
+    return relax.analysis.type_base_check(one, other) == fails == relax.analysis.type_base_check(other, one)
+
+left = {g.name_hint: f for g, f in after.functions.items()}
+for g, f in before.functions.items():
+    if isinstance(f, relax.Function) and f.attrs and "global_symbol" in f.attrs:
+        assert g.name_hint in left, f"public function {g.name_hint} is gone"
+        old, new = ([*[p.ty for p in function.params], function.ret_ty] for function in (f, left[g.name_hint]))
+        same = len(old) == len(new) and not any(map(contradict, old, new))
+        assert same, f"{g.name_hint} had the signature {old} and has {new}"
+print("the bug is gone", flush=True)

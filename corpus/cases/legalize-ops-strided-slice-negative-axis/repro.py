@@ -1,0 +1,41 @@
+"""[TOPI] LegalizeOps raises InternalError: Check failed: axis < src_tensor_dim (-1 vs. 3)
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+from __future__ import annotations
+import mmap, os, signal, sys
+status = [2]
+sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+from typing import TypeVar
+from tvm import relax
+from tvm.script import ir as I, relax as R, tirx as T
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+n = TypeVar("n")
+@I.ir_module
+class Module:
+    @R.function(private=True)
+    def sub1(x: R.Tensor((1, n, 1), dtype="int64")) -> R.Tuple(R.Tensor((1, "T.min(3, n) - T.min(2, n)", 1), dtype="int64")):
+        a: R.Tensor((1, T.min(3, n) - T.min(2, n), 1), dtype="int64") = R.strided_slice(x, (0, 1, -1), (0, 2, -1), (9223372036854775807, 3, 5), assume_inbound=False)
+        return (a,)
+
+    @R.function
+    def main(x: R.Tensor((1, 1, 1), dtype="int64")) -> R.Tuple(R.Tensor((1, 0, 1), dtype="int64")):
+        cls = Module
+        a: R.Tuple(R.Tensor((1, 0, 1), dtype="int64")) = cls.sub1(x)
+        return a
+
+def show():
+    transform = relax.transform.LegalizeOps()
+    status[0] = 1  # From here on, an exception is the bug.
+    transform(Module)
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
+sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
+leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
+signal.alarm(120)
+show()
+leave(print("the bug is gone", flush=True) or 0)

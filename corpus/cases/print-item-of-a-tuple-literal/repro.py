@@ -1,0 +1,31 @@
+"""[TVMScript] TVMScript does not read back what it writes: script parses to another module: TupleGetItem comes back as Var
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import os, sys
+status = [2]
+sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+import tvm
+from tvm import relax
+from tvm.script import ir as I, relax as R
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(p14: R.Tensor((1, 1), dtype="float32"), p16: R.Tensor((1,), dtype="int64")) -> R.Tensor((1, 1), dtype="float32"):
+        v19: R.Tensor((1, 1), dtype="float32") = R.index_tensor(p14, (p16,))
+        return v19
+
+mod = relax.transform.LegalizeOps()(Module)
+mod = relax.transform.ToNonDataflow()(mod)
+mod = relax.transform.RemovePurityChecking()(mod)
+before = mod
+after = relax.transform.CallTIRRewrite()(before)
+status[0] = 1  # From here on, an exception is the bug.
+from tvm_ffi import get_first_structural_mismatch as mismatch
+
+for module in (before, after):
+    assert not mismatch(module, tvm.ir.load_json(tvm.ir.save_json(module))), "JSON loads to another module"
+    again = tvm.script.from_source(module.script(show_meta=True))
+    assert not mismatch(module, again), f"the printed script is another module: {mismatch(module, again)}"
+print("the bug is gone", flush=True)

@@ -1,0 +1,68 @@
+"""[S-TIR] Schedule[decompose_reduction+tensorize+cache_write] crashes in s_tir::CacheWrite
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import mmap, os, signal, sys
+status = [2]
+sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+import tvm
+import tvm_ffi
+from tvm.script import ir as I, relax as R, tirx as T
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def prim(W8: T.Buffer((T.int64(4), T.int64(4)), "float32"), R13: T.Buffer((T.int64(64), T.int64(4)), "float32")):
+        # with T.sblock("root"):
+        T5 = T.sblock_alloc_buffer((T.int64(64), T.int64(4)))
+        with T.sblock("reshape2"):
+            v3 = T.axis.spatial(T.int64(1), T.int64(0))
+            v4 = T.axis.spatial(T.int64(1), T.int64(0))
+            T.reads()
+            T.writes(T5[v3, v4])
+            T5[v3, v4] = T.float32(1.0)
+        for i14, i15, i16 in T.grid(T.int64(64), T.int64(4), T.int64(4)):
+            with T.sblock("mm9"):
+                v10, v11, k12 = T.axis.remap("SSR", [i14, i15, i16])
+                T.reads(T5[v10, k12], W8[k12, v11])
+                T.writes(R13[v10, v11])
+                with T.init():
+                    R13[v10, v11] = T.float32(0.0)
+                R13[v10, v11] = R13[v10, v11] + T5[v10, k12] * W8[k12, v11]
+
+    @R.function
+    def main(x: R.Tensor((4, 4), dtype="float32")) -> R.Tensor((64, 4), dtype="float32"):
+        cls = Module
+        a = R.call_tir(cls.prim, (x,), out_ty=R.Tensor((64, 4), dtype="float32"))
+        return a
+
+
+def laid_out(function, *names):
+    """The function with these buffers in row-major layout. TVMScript has no layouts where `s_tir=True`."""
+    buffers = {}
+    def renewed(var):
+        if var.name in names and var.name not in buffers:
+            ty = var.ty
+            where = ty.strides, ty.elem_offset, ty.storage_scope, ty.data_alignment, ty.offset_factor
+            buffers[var.name] = tvm.tirx.decl_buffer(ty.shape, ty.dtype, var.name, None, *where)
+        return buffers.get(var.name, var)
+    return tvm_ffi.structural_map(function, (tvm.tirx.Var, renewed))
+
+
+Module["prim"] = laid_out(Module["prim"], "R13")
+
+def show():
+    transform = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('prim'), (tvm.s_tir.TensorIntrin.register("passfuzz.dot_64x4x4_float32_float32_float32_vector", tvm.script.from_source('@T.prim_func(s_tir=True)\ndef described(a: T.handle, b: T.handle, c: T.handle):\n    A = T.match_buffer(a, (64, 4), "float32", offset_factor=1, strides=["sa0", "sa1"])\n    B = T.match_buffer(b, (4, 4), "float32", offset_factor=1, strides=["sb0", "sb1"])\n    C = T.match_buffer(c, (64, 4), "float32", offset_factor=1, strides=["sc0", "sc1"])\n    with T.sblock("root"):\n        T.reads(C[0:64, 0:4], A[0:64, 0:4], B[0:4, 0:4])\n        T.writes(C[0:64, 0:4])\n        for i, j, k in T.grid(64, 4, 4):\n            with T.sblock("update"):\n                vi, vj, vk = T.axis.remap("SSR", [i, j, k])\n                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]\n'), tvm.script.from_source('@T.prim_func(s_tir=True)\ndef done(a: T.handle, b: T.handle, c: T.handle):\n    A = T.match_buffer(a, (64, 4), "float32", offset_factor=1, strides=["sa0", "sa1"])\n    B = T.match_buffer(b, (4, 4), "float32", offset_factor=1, strides=["sb0", "sb1"])\n    C = T.match_buffer(c, (64, 4), "float32", offset_factor=1, strides=["sc0", "sc1"])\n    with T.sblock("root"):\n        T.reads(C[0:64, 0:4], A[0:64, 0:4], B[0:4, 0:4])\n        T.writes(C[0:64, 0:4])\n        for i, k in T.grid(64, 4):\n            C[i, T.Ramp(0, 1, 4)] = C[i, T.Ramp(0, 1, 4)] + T.Broadcast(A[i, k], 4) * B[k, T.Ramp(0, 1, 4)]\n'), override=True), sch.decompose_reduction(sch.get_sblock("mm9"), sch.get_loops(sch.get_sblock("mm9"))[0]), sch.tensorize(sch.get_loops(sch.get_sblock("mm9_update"))[0], "passfuzz.dot_64x4x4_float32_float32_float32_vector")), sch.cache_write(sch.get_sblock("reshape2"), 0, "global"), sch.mod)[-1], opt_level=0)
+    status[0] = 1  # From here on, an exception is the bug.
+    transform(Module)
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
+sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
+leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
+signal.alarm(120)
+show()
+leave(print("the bug is gone", flush=True) or 0)
