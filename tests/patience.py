@@ -22,6 +22,7 @@ OF_JUDGING = (
 """Limits of the product on the clock: a test of one sets it back for itself."""
 OF_COMMANDS = (
     "fuzzer.campaign.aside.CEILING_S",
+    "fuzzer.campaign.aside.REDUCE_NEW_S",
     "fuzzer.campaign.aside.REDUCE_S",
     "fuzzer.campaign.loop.GRACE_S",
     "fuzzer.campaign.loop.READY_S",

@@ -47,7 +47,7 @@ def test_a_name_of_a_pass_would_be_seen() -> None:
 
 
 def test_every_role_has_a_row() -> None:
-    several = {Role.SYNCHRONISES}
+    several = {Role.SYNCHRONISES, Role.APPLIES_TRACES}
     assert {row.role for row in PASSES.values()} == {*Role, None}
     for role in set(Role) - several:
         assert the(role).role is role

@@ -334,5 +334,6 @@ def test_what_looks_new_is_reduced_longer_where_there_is_time(
     left_s: float, looks_known: bool, limits: tuple[float, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(aside, "REDUCE_S", 15.0)
+    monkeypatch.setattr(aside, "REDUCE_NEW_S", 45.0)
     monkeypatch.setattr(aside, "CEILING_S", 60.0)
     assert aside.reduction_limits(left_s, looks_known) == limits

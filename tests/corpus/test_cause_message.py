@@ -1,0 +1,32 @@
+"""What a message of an error says in a cause."""
+
+from __future__ import annotations
+
+from tests.corpus.test_cause import raised, thrown
+
+
+def test_instructions_that_llvm_quotes_do_not_count() -> None:
+    def of(instructions: str) -> str:
+        said = "LLVM module verification failed with the following errors: Instruction does not dominate all uses!"
+        place = "/project/src/target/llvm/codegen_llvm.cc"
+        return thrown(raised(place, "tvm::codegen::Verify", f"InternalError: {said} {instructions}"), "codegen")
+
+    one = of("%178 = shufflevector <4 x float> %159, !dbg !37")
+    other = of("%x.1 = fadd float %a, %b, !dbg !1 %y = fsub float %a")
+    assert one == other and one.endswith("Instruction does not dominate all uses!")
+
+
+def test_an_intrinsic_that_is_called_wrongly_counts() -> None:
+    def of(instructions: str) -> str:
+        said = (
+            "LLVM module verification failed with the following errors: \nCall parameter type does not match function"
+        )
+        place = "/project/src/target/llvm/codegen_llvm.cc"
+        return thrown(raised(place, "tvm::codegen::Verify", f"InternalError: {said} signature!\n{instructions}"), "x")
+
+    load = "  %3 = load i64, ptr %2, align 64, !dbg !38\n i32  "
+    mask = of(f"{load}%4 = call <4 x i1> @llvm.get.active.lane.mask.v4i1.i32(i64 %3, i64 3), !dbg !38")
+    other = of(f"{load}%9 = call <8 x i1> @llvm.get.active.lane.mask.v8i1.i32(i64 %1, i64 7), !dbg !38")
+    power = of(f"{load}%4 = call <4 x float> @llvm.powi.v4f32.i32(<4 x float> %3, i32 3), !dbg !38")
+    assert mask == other and ": llvm.get.active.lane.mask: " in mask
+    assert ": llvm.powi: " in power
