@@ -31,7 +31,7 @@ from generators.targets import TARGETS, TargetRow
 from generators.tir.dead_prim_func import with_dead_prim_func
 from generators.tir.integers import draw_integer_func
 from generators.tir.prim_program import PrimProgram
-from generators.tir.recipes.table import draw_recipe, fitting
+from generators.tir.recipes.table import ON_BLOCKS, ON_LOOPS, draw_recipe, fitting
 from generators.tir.relax_caller import draw_prim_program, wrapped
 from generators.unavailable import Unavailable
 
@@ -142,6 +142,11 @@ def _program_for(
     lowering = any(not row.of_relax or Feature.ANY_PRIM_FUNCS in row.fires.wants for row in under_test)
     share = KNOBS.prim_func.lowering if lowering else KNOBS.prim_func.relax
     scheduled = any(Feature.PRIM_FUNCS in row.fires.wants for row in rows.drawn)
+    if lowering and source.flip(KNOBS.prim_func.in_order):
+        recipes = fitting(ON_BLOCKS if scheduled else (*ON_BLOCKS, *ON_LOOPS), target)
+        in_order = draw_recipe(source, source.pick(recipes)) if recipes else None
+        if in_order is not None:
+            return wrapped(in_order)
     if source.flip(KNOBS.prim_func.scheduled if scheduled else share):
         parts = any(Feature.PART_BLOCKS in row.fires.wants for row in rows.drawn)
         rules = scheduled or target.threads

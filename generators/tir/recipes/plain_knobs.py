@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from generators.tir.knobs import ONE_OF_SOME, TirKnobs
 
@@ -136,6 +137,34 @@ class MatchKnobs:
 
 
 @dataclass(frozen=True, slots=True)
+class DependenceKnobs:
+    """Statements whose order matters."""
+
+    lengths: tuple[int, ...] = (4, 8, 3, 5, 16, 2)
+    """Of a tensor: whole vectors, as what vectorises asks for, and others."""
+    again: float = 0.4
+    """A statement works on a tensor of the one before it."""
+    forwards: float = 0.7
+    """What an iteration stores is read by a later one; else it reads what a later one stores."""
+    triangle: int = 5
+    """The longest side of a triangle."""
+    widths: tuple[int, ...] = (4, 2, 3)
+    """Of the inner loop, by which a position is divided."""
+    tops: Mapping[str, int] = field(
+        default_factory=lambda: {"int8": 127, "uint8": 255, "int16": 5_000, "int32": 100_000}
+    )
+    """The largest number of a narrow type: a product does not fit there, and fits into each of the wider ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartKnobs:
+    """Blocks that run for a part of their loops."""
+
+    lengths: tuple[int, ...] = (5, 6, 7, 9, 10, 4, 8, 3)
+    """Of a loop: more that are no multiple of a vector than others, and longer than one."""
+
+
+@dataclass(frozen=True, slots=True)
 class PlainKnobs:
     """The ratios of each family."""
 
@@ -148,6 +177,8 @@ class PlainKnobs:
     sharing: SharingKnobs = SharingKnobs()
     weights: WeightLayoutKnobs = WeightLayoutKnobs()
     matches: MatchKnobs = MatchKnobs()
+    dependences: DependenceKnobs = DependenceKnobs()
+    parts: PartKnobs = PartKnobs()
 
 
 KNOBS = PlainKnobs()

@@ -13,6 +13,7 @@ from generators.tir.recipes import (
     assumptions,
     auto_copies,
     callees,
+    dependences,
     double_buffers,
     fragments,
     kernel_blocks,
@@ -20,6 +21,7 @@ from generators.tir.recipes import (
     matched_regions,
     narrow_floats,
     no_ops,
+    partial_blocks,
     partitions,
     permuted_layouts,
     pipelines,
@@ -45,6 +47,7 @@ PRIM_RECIPES: dict[str, PrimRecipe] = join(
         *assumptions.RECIPES,
         *auto_copies.RECIPES,
         *callees.RECIPES,
+        *dependences.RECIPES,
         *double_buffers.RECIPES,
         *fragments.RECIPES,
         *kernel_blocks.RECIPES,
@@ -52,6 +55,7 @@ PRIM_RECIPES: dict[str, PrimRecipe] = join(
         *matched_regions.RECIPES,
         *narrow_floats.RECIPES,
         *no_ops.RECIPES,
+        *partial_blocks.RECIPES,
         *partitions.RECIPES,
         *permuted_layouts.RECIPES,
         *pipelines.RECIPES,
@@ -67,6 +71,10 @@ PRIM_RECIPES: dict[str, PrimRecipe] = join(
         *vtcm_buffers.RECIPES,
     )
 )
+
+
+ON_BLOCKS, ON_LOOPS = ("partial_blocks",), ("dependences",)
+"""Shapes of which no pass looks for any, and nearly every one that changes blocks or loops has to leave some alone."""
 
 
 def fitting(names: Iterable[str], target: TargetRow) -> list[PrimRecipe]:

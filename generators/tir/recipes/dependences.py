@@ -1,0 +1,224 @@
+"""Statements whose order and indices matter: elements that are read before and after they are written, loops of which
+an iteration needs what another one has stored, and indices and products that have no room to be computed otherwise.
+
+They are what transformations of loops have to ask about first: whoever moves a load, merges, splits, vectorises or
+reverses a loop, or simplifies an index or a cast, must leave some of these alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from tvm import tirx
+
+from generators.ranges import Range
+from generators.source import Source
+from generators.tir.expressions import Operands
+from generators.tir.function_draft import DraftTensor, Extent
+from generators.tir.launch import made_of
+from generators.tir.prim_program import PrimProgram
+from generators.tir.reads import Point
+from generators.tir.recipes.plain_knobs import KNOBS
+from generators.tir.recipes.recipe import PrimRecipe
+from generators.tir.recipes.surroundings import among, counted, element, loop, moved, new_unfilled
+from generators.tir.site import Site, sequence, store
+from generators.tir.terms import Term
+from generators.tvm_api import Expr, Stmt
+
+_WIDER = {
+    "int8": ("int16", "int32", "int64"),
+    "uint8": ("uint16", "int32"),
+    "int16": ("int32", "int64"),
+    "int32": ("int64",),
+}
+
+
+def draw_dependences(source: Source) -> PrimProgram:
+    """One or two of these statements, which may work on the same tensor."""
+    return among(source, _some)
+
+
+def _some(site: Site) -> Stmt:
+    source = site.draft.source
+    site.draft.features.add("dependences")
+    return sequence(*(source.pick(_KINDS)(site) for _ in range(source.integer(1, 2))))
+
+
+def _length(site: Site) -> Extent:
+    return site.draft.extent(site.draft.source.pick(KNOBS.dependences.lengths))
+
+
+def _tensor(site: Site, length: Extent) -> DraftTensor:
+    """A tensor of this length, in some cases one of an earlier statement."""
+    held = [t for t in site.writable if [d.text for d in t.dims] == [length.text] and t.dtype != "bool"]
+    if held and site.draft.source.flip(KNOBS.dependences.again):
+        return site.draft.source.pick(held)
+    return _filled(site, length, role="output" if site.draft.source.flip() else "alloc")
+
+
+def _filled(site: Site, *dims: Extent, role: str = "output") -> DraftTensor:
+    """A new tensor, stored before what is drawn next: each element has another value where its type has so many."""
+    draft = site.draft
+    tensor = new_unfilled(site, dims, role=role)
+    loops = [counted(draft, dim) for dim in dims]
+    at = [point.term for _, point in loops]
+    body = store(tensor, made_of(Operands(draft, [], at), tensor.dtype, 0, *at), [term.expr for term in at])
+    for (var, _), dim in reversed(list(zip(loops, dims, strict=True))):
+        body = loop(draft, var, dim, body)
+    draft.statements.append(body)
+    site.tensors.append(tensor)
+    return tensor
+
+
+def _value(site: Site, dtype: str, *leaves: Term) -> Term:
+    """A value that hangs on each of these."""
+    return made_of(site.operands([], 0), dtype, site.draft.source.integer(0, 1), *leaves)
+
+
+def _inside(site: Site, *points: Point) -> Site:
+    return site.inside(*points, turns=points[-1].extent.high)
+
+
+# --- what one iteration stores and another one reads -----------------------------------------------------
+
+
+def _carried(site: Site) -> Stmt:
+    """Each element is made of the one before it, or of one after it, which is still the old one."""
+    draft, length = site.draft, _length(site)
+    tensor = _tensor(site, length)
+    by = draft.source.pick((1, 1, 2))
+    steps = draft.extent(max(int(length.value) - by, 1))
+    var, point = counted(draft, steps)
+    here, other = point.term.expr, moved(draft, point.term.expr, min(by, int(length.value) - 1))
+    to, of = (other, here) if draft.source.flip(KNOBS.dependences.forwards) else (here, other)
+    inner = _inside(site, point)
+    leaves = [element(tensor, of)]
+    if draft.source.flip():
+        leaves.append(element(tensor, to))
+    return loop(draft, var, steps, store(tensor, _value(inner, tensor.dtype, *leaves), [to]))
+
+
+def _of_one_element(site: Site) -> Stmt:
+    """Each element is made of one that the loop stores as well."""
+    draft, length = site.draft, _length(site)
+    tensor = _tensor(site, length)
+    fixed = draft.number(draft.source.integer(0, int(length.value) - 1))
+    var, point = counted(draft, length)
+    leaves = [element(tensor, fixed)]
+    if draft.source.flip():
+        leaves.append(element(tensor, var))
+    return loop(draft, var, length, store(tensor, _value(_inside(site, point), tensor.dtype, *leaves), [var]))
+
+
+def _exchanged(site: Site) -> Stmt:
+    """Two elements change places by way of a name, in a loop or once."""
+    draft, length = site.draft, _length(site)
+    tensor, last = _tensor(site, length), int(length.value) - 1
+    if draft.source.flip():
+        var, point = counted(draft, draft.extent(max(int(length.value) // 2, 1)))
+        return loop(draft, var, point.extent, _exchange(site, tensor, var, tirx.Sub(draft.number(last), var)))
+    first, second = (draft.source.integer(0, last) for _ in range(2))
+    return _exchange(site, tensor, draft.number(first), draft.number(second))
+
+
+def _exchange(site: Site, tensor: DraftTensor, first: Expr, second: Expr) -> Stmt:
+    draft = site.draft
+    name = tirx.Var(draft.new_name("x"), tensor.dtype)
+    kept = replace(element(tensor, first), expr=name)
+    over = element(tensor, second)
+    return sequence(
+        tirx.Bind(name, element(tensor, first).expr),
+        store(tensor, over if draft.source.flip() else _value(site, tensor.dtype, over), [first]),
+        store(tensor, kept if draft.source.flip() else _value(site, tensor.dtype, kept), [second]),
+    )
+
+
+def _read_in_another_order(site: Site) -> Stmt:
+    """Two loops of one length, one after the other: the second reads what the first has stored, from its end, moved by
+    some elements, or in place."""
+    draft, length = site.draft, _length(site)
+    first, second = (_filled(site, length) for _ in range(2))
+    last = int(length.value) - 1
+    (one, here), (two, there) = counted(draft, length), counted(draft, length)
+    stored = store(first, _value(_inside(site, here), first.dtype, here.term), [one])
+    by = draft.number(draft.source.integer(1, max(last, 1)))
+    at = draft.source.pick(
+        (
+            tirx.Sub(draft.number(last), two),
+            tirx.FloorMod(tirx.Add(two, by), draft.number(last + 1)),
+            tirx.Max(tirx.Sub(two, by), draft.number(0)),
+            two,
+        )
+    )
+    read = store(second, _value(_inside(site, there), second.dtype, element(first, at)), [two])
+    return sequence(loop(draft, one, length, stored), loop(draft, two, length, read))
+
+
+def _triangle(site: Site) -> Stmt:
+    """The inner loop is as long as the variable of the outer one says."""
+    draft, source = site.draft, site.draft.source
+    length = draft.extent(source.integer(2, KNOBS.dependences.triangle))
+    tensor = _filled(site, length, length)
+    var, outer = counted(draft, length)
+    inner = tirx.Var(draft.new_name("i"), draft.index_dtype)
+    count = tirx.Add(var, draft.number(1)) if source.flip() else tirx.Sub(length.expr, var)
+    values = Range(0, int(length.value) - 1, True)
+    point = Point(Term(inner, draft.index_dtype, values), length)
+    value = _value(site.inside(outer, point, turns=int(length.value) ** 2), tensor.dtype, outer.term, point.term)
+    at = [inner, var] if source.flip() else [var, inner]
+    body = tirx.For(inner, draft.number(0), count, tirx.ForKind.SERIAL, store(tensor, value, at))
+    return loop(draft, var, length, body)
+
+
+# --- what has no room to be computed otherwise -----------------------------------------------------------
+
+
+def _below_zero(site: Site) -> Stmt:
+    """A position of two loops less some, divided by the inner one's length: the quotient begins below zero."""
+    draft, source = site.draft, site.draft.source
+    rows, width = draft.extent(source.integer(1, 4)), draft.extent(source.pick(KNOBS.dependences.widths))
+    less = source.integer(1, int(width.value) + 1)
+    shift = -(-less // int(width.value))
+    tall = draft.extent(int(rows.value) + shift)
+    quotients, rests = _filled(site, tall), _filled(site, width)
+    (one, outer), (two, inner) = counted(draft, rows), counted(draft, width)
+    place = tirx.Sub(tirx.Add(tirx.Mul(one, width.expr), two), draft.number(less))
+    quotient = tirx.Add(tirx.FloorDiv(place, width.expr), draft.number(shift))
+    rest = tirx.FloorMod(place, width.expr)
+    within = site.inside(outer, inner, turns=int(rows.value) * int(width.value))
+    made = [
+        store(tensor, _value(within, tensor.dtype, inner.term), [at])
+        for tensor, at in ((quotients, quotient), (rests, rest))
+    ]
+    some = made if source.flip() else [source.pick(made)]
+    return loop(draft, one, rows, loop(draft, two, width, sequence(*some)))
+
+
+def _product(site: Site) -> Stmt:
+    """Narrow numbers are widened, and then make a product or a sum that the narrow type does not hold."""
+    draft, source, length = site.draft, site.draft.source, _length(site)
+    narrow = source.pick(tuple(_WIDER))
+    wide = source.pick(_WIDER[narrow])
+    top = KNOBS.dependences.tops[narrow]
+    values = Range(0 if narrow.startswith("u") else -top, top, True)
+    one, other = (draft.add_tensor("A", (length,), narrow, values, role="input") for _ in range(2))
+    reach = Range(-top * top, top * top, True)
+    output = draft.add_tensor("T", (length,), wide, reach, role="output")
+    var, _ = counted(draft, length)
+    pair = [tirx.Cast(wide, element(tensor, var).expr) for tensor in (one, other)]
+    node = source.pick((tirx.Mul, tirx.Mul, tirx.Add, tirx.Sub)) if wide != "uint16" else tirx.Mul
+    return loop(draft, var, length, tirx.BufferStore(output.buffer, node(*pair), [var]))
+
+
+_KINDS: tuple[Callable[[Site], Stmt], ...] = (
+    _carried,
+    _of_one_element,
+    _exchanged,
+    _read_in_another_order,
+    _triangle,
+    _below_zero,
+    _product,
+)
+
+RECIPES = (PrimRecipe("dependences", draw_dependences, host=True),)

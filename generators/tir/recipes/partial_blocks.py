@@ -1,0 +1,174 @@
+"""Blocks that run for a part of their loops, over what an earlier block has stored: with predicates of their own, also
+where they reduce, in triangles of loops, and reading from the other end.
+
+What splits, reorders, merges or lowers such loops has to keep the predicate, also on the init, and the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tvm import s_tir, tirx
+
+from generators.source import Source
+from generators.tir.block_loops import REDUCE, SPATIAL, BlockBody, block_of, conjunction
+from generators.tir.expressions import Operands
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, load
+from generators.tir.functions import begun, draw_one, finished
+from generators.tir.launch import made_of
+from generators.tir.opaque import held_range
+from generators.tir.prim_program import PrimProgram
+from generators.tir.recipes.block_drafts import add_input
+from generators.tir.recipes.plain_knobs import AROUND, KNOBS
+from generators.tir.recipes.recipe import PrimRecipe
+from generators.tir.recipes.surroundings import NUMBERS, counted, loop
+from generators.tir.site import sequence, store
+from generators.tir.terms import Term
+from generators.tvm_api import Expr, Stmt
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """An axis of a block: what it is bound to, and its extent."""
+
+    extent: Extent
+    value: Expr
+    kind: int = SPATIAL
+
+
+def draw_partial_blocks(source: Source) -> PrimProgram:
+    """A tensor that a block fills, and one or two of these blocks that change it."""
+    draft = begun(source, AROUND)
+    if source.flip():
+        draw_one(draft)
+    draft.final = True
+    for _ in range(source.integer(1, 2)):
+        draft.statements.append(source.pick(_KINDS)(draft))
+    draft.features |= {"predicate", "partial_blocks"}
+    return finished(draft, schedulable=True)
+
+
+def _block(
+    draft: FunctionDraft, axes: Sequence[_Axis], make: Callable[[list[Term]], BlockBody], *predicates: Expr
+) -> Stmt:
+    """A block over these axes, where all of the predicates hold."""
+    names = [tirx.Var(draft.new_name("k" if axis.kind == REDUCE else "v"), draft.index_dtype) for axis in axes]
+    terms = [Term(v, draft.index_dtype, draft.index_range(axis.extent)) for v, axis in zip(names, axes, strict=True)]
+    domains = [tirx.IterVar((0, axis.extent.expr), v, axis.kind) for v, axis in zip(names, axes, strict=True)]
+    block = block_of(draft, domains, draft.new_name("part"), make(terms))
+    return s_tir.SBlockRealize([axis.value for axis in axes], conjunction(predicates), block)
+
+
+def _value(draft: FunctionDraft, dtype: str, terms: list[Term], *leaves: Term) -> Term:
+    return made_of(Operands(draft, [], terms), dtype, draft.source.integer(0, 1), *leaves)
+
+
+def _filled(draft: FunctionDraft, *dims: Extent) -> tuple[DraftTensor, Stmt]:
+    """A new output, and the loops that fill it, each element with another value where its type has so many."""
+    dtype = draft.source.pick(NUMBERS)
+    values, fraction = held_range(dtype)
+    tensor = draft.add_tensor("T", dims, dtype, values, fraction=fraction, role="output")
+    loops = [counted(draft, dim) for dim in dims]
+
+    def make(terms: list[Term]) -> BlockBody:
+        return BlockBody(store(tensor, _value(draft, dtype, terms, *terms), [term.expr for term in terms]))
+
+    body = _block(draft, [_Axis(dim, var) for (var, _), dim in zip(loops, dims, strict=True)], make)
+    for (var, _), dim in reversed(list(zip(loops, dims, strict=True))):
+        body = loop(draft, var, dim, body)
+    return tensor, body
+
+
+def _length(draft: FunctionDraft) -> Extent:
+    return draft.extent(draft.source.pick(KNOBS.parts.lengths))
+
+
+def _part(draft: FunctionDraft, length: Extent, value: Expr) -> Expr:
+    """Holds for some of the numbers below the length, and not for all."""
+    some = draft.number(draft.source.integer(1, max(int(length.value) - 1, 1)))
+    return draft.source.pick((tirx.LT(value, some), tirx.GE(value, some), tirx.NE(value, some)))
+
+
+def _for_some(draft: FunctionDraft) -> Stmt:
+    """Elements are stored anew for a part of the loop."""
+    length = _length(draft)
+    tensor, fill = _filled(draft, length)
+    var, _ = counted(draft, length)
+
+    def make(terms: list[Term]) -> BlockBody:
+        at = [terms[0].expr]
+        leaves = [load(tensor, at)] if draft.source.flip() else []
+        return BlockBody(store(tensor, _value(draft, tensor.dtype, terms, terms[0], *leaves), at))
+
+    part = _block(draft, [_Axis(length, var)], make, _part(draft, length, var))
+    return sequence(fill, loop(draft, var, length, part))
+
+
+def _reduced_for_some(draft: FunctionDraft) -> Stmt:
+    """A reduction into some of the elements that are there, each after its init."""
+    length, turns = _length(draft), draft.extent(draft.source.integer(1, 4))
+    tensor, fill = _filled(draft, length)
+    given = add_input(draft, (length, turns), tensor.dtype)
+    (var, _), (inner, _) = counted(draft, length), counted(draft, turns)
+
+    def make(terms: list[Term]) -> BlockBody:
+        at = [terms[0].expr]
+        read = load(given, [terms[0].expr, terms[1].expr])
+        kind = draft.source.pick((tirx.Max, tirx.Min))
+        begins = Term(tirx.const(0, tensor.dtype), tensor.dtype, tensor.range.including(0), 0)
+        node = Term(kind(load(tensor, at).expr, read.expr), tensor.dtype, tensor.range, tensor.fraction)
+        return BlockBody(store(tensor, node, at), store(tensor, begins, at))
+
+    where = [_part(draft, length, var)]
+    part = _block(draft, [_Axis(length, var), _Axis(turns, inner, REDUCE)], make, *where)
+    loops = ((var, length), (inner, turns)) if draft.source.flip() else ((inner, turns), (var, length))
+    for name, extent in reversed(loops):
+        part = loop(draft, name, extent, part)
+    return sequence(fill, part)
+
+
+def _triangle(draft: FunctionDraft) -> Stmt:
+    """The inner loop is as long as the variable of the outer one says."""
+    source = draft.source
+    length = draft.extent(source.integer(2, KNOBS.dependences.triangle))
+    tensor, fill = _filled(draft, length, length)
+    (var, _), (inner, _) = counted(draft, length), counted(draft, length)
+    count = tirx.Add(var, draft.number(1)) if source.flip() else tirx.Sub(length.expr, var)
+
+    def make(terms: list[Term]) -> BlockBody:
+        at = [term.expr for term in terms]
+        return BlockBody(store(tensor, _value(draft, tensor.dtype, terms, *terms), at))
+
+    order = (var, inner) if source.flip() else (inner, var)
+    part = _block(draft, [_Axis(length, value) for value in order], make)
+    rows = tirx.For(inner, draft.number(0), count, tirx.ForKind.SERIAL, part)
+    return sequence(fill, loop(draft, var, length, rows))
+
+
+def _from_elsewhere(draft: FunctionDraft) -> Stmt:
+    """A nest of the same length reads what the first has stored: from the end, moved, or in place."""
+    length = _length(draft)
+    first, fill = _filled(draft, length)
+    values, fraction = held_range(first.dtype)
+    second = draft.add_tensor("T", (length,), first.dtype, values, fraction=fraction, role="output")
+    var, _ = counted(draft, length)
+    last, by = draft.number(int(length.value) - 1), draft.number(draft.source.integer(1, int(length.value)))
+
+    def make(terms: list[Term]) -> BlockBody:
+        here = terms[0].expr
+        at = draft.source.pick(
+            (
+                tirx.Sub(last, here),
+                tirx.FloorMod(tirx.Add(here, by), length.expr),
+                tirx.Max(tirx.Sub(here, by), draft.number(0)),
+            )
+        )
+        return BlockBody(store(second, _value(draft, second.dtype, terms, load(first, [at])), [here]))
+
+    return sequence(fill, loop(draft, var, length, _block(draft, [_Axis(length, var)], make)))
+
+
+_KINDS: tuple[Callable[[FunctionDraft], Stmt], ...] = (_for_some, _reduced_for_some, _triangle, _from_elsewhere)
+
+RECIPES = (PrimRecipe("partial_blocks", draw_partial_blocks, host=True),)
