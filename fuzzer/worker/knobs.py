@@ -46,7 +46,7 @@ class PrimFuncKnobs:
     """A shape of PrimFunc that a pass fires on, where the pass was drawn by itself."""
     planted_in_pipelines: float = 0.35
     """The same where the pass is a step of a pipeline."""
-    in_order: float = 0.25
+    in_order: float = 0.4
     """Where passes of TIR are under test: statements and blocks whose order, predicates and indices matter."""
     integers: float = 0.7
     """Programs that go through small ranges of integers, where only rewrites of integer expressions are under test."""

@@ -24,7 +24,11 @@ _FORMS = (None, "any", "sblock", "loops")
 _YES_OR_NO = {"idempotent": False, "preserves_signature": True, "needs_target": False}
 """Fields that are true or false, as any value of Python is, and what holds without them or for None."""
 _FIELDS = ("phase", "form", *_YES_OR_NO)
-_RECIPES = (*("chains",) * KNOBS.repeats.chains, "private_twins", "tuples_of_tuples", "nested_outputs", "if_on_truths")
+_RECIPES = (
+    *("chains",) * KNOBS.repeats.chains,
+    *("private_twins", "tuples_of_tuples", "tuple_bound", "nested_outputs", "if_on_truths", "twin_branches"),
+    "duplicate_constants",
+)
 """Shapes of program that rewrites of operators, of functions, of tuples and of branches look for."""
 _ON_BLOCKS = frozenset({Feature.PRIM_FUNCS, Feature.PART_BLOCKS})
 _ON_ANYTHING = frozenset({Feature.ANY_PRIM_FUNCS})

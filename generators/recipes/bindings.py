@@ -16,7 +16,7 @@ from generators.recipes.recipe import Recipe
 from generators.relax.body import close_block
 from generators.relax.calls_and_ifs import draw_extern, draw_impure
 from generators.relax.scope import Drawn, Scope
-from generators.relax.values import AnyValue, Dim, Value, dim_expr
+from generators.relax.values import AnyValue, Dim, TupleValue, Value, dim_expr
 from generators.source import favour
 from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
@@ -65,7 +65,8 @@ def tuple_bound(s: Scope) -> None:
     y = b.unary(s, b.tensor(s, dtype=x.dtype))
     whole: Any = b.tuple_of(s, x, y) if s.source.flip(KNOBS.bindings.tuple_written) else _split(s, x)
     items = [b.tensor_item(s, whole, s.source.integer(0, 1)) for _ in range(s.source.integer(1, 2))]
-    after = b.unary(s, items[0])
+    held = isinstance(whole, TupleValue) and s.source.flip(KNOBS.bindings.field_used)
+    after = b.unary(s, x if held else items[0])
     if s.source.flip(KNOBS.bindings.tuple_returned):
         b.keep(s, whole)
     b.finish(s, *items[1:], after)
@@ -142,6 +143,28 @@ def if_branches(s: Scope) -> None:
     out = either(s, test, build, build)
     known = out.dims is not None and out.dims == x.dims
     b.finish(s, shared, b.add(s, out, shared) if known and s.source.flip(KNOBS.bindings.if_result_added) else out)
+
+
+def twin_branches(s: Scope) -> None:
+    """An If whose branches do the same, with the same values or with others of their types."""
+    x = b.tensor(s, (0, 3))
+    y = s.like(x)
+    same = s.source.flip(KNOBS.bindings.branches_alike)
+    tables = [(s.source.pick(b.SIMPLE_UNARY),) for _ in range(s.source.integer(0, 2))]
+    joins = s.source.flip() or not tables
+
+    def build(first: Value, second: Value) -> Callable[[Scope], Value]:
+        def made(inner: Scope) -> Value:
+            value = b.add(inner, first, second) if joins else first
+            for table in tables:
+                value = b.unary(inner, value, table)
+            return value
+
+        return made
+
+    test = condition(s, x)
+    others = (x, y) if same else s.source.pick(((y, x), (y, y), (x, x)))
+    b.finish(s, either(s, test, build(x, y), build(*others)))
 
 
 def impure_calls(s: Scope) -> None:
@@ -254,9 +277,10 @@ def constant_subexpressions(s: Scope) -> None:
 
 
 def duplicate_constants(s: Scope) -> None:
-    """The same call on constants of one shape: other content, equal content, or the very same constant."""
+    """The same call on constants of one shape, scalars too: other content, equal content, or the very same constant."""
     dims = s.draw_dims((0, 2), static=True, nonempty=True)
     x = b.operand(s, dims)
+    dims = dims if s.source.flip(KNOBS.bindings.whole_constants) else ()
     first = b.constant(s, dims)
     kinds = s.source.pick((("other",), ("other", "equal"), ("equal",), ("same",)))
     makers: dict[str, Callable[[], Value]] = {
@@ -286,6 +310,7 @@ RECIPES = (
     Recipe("tuple_nested", tuple_nested),
     Recipe("bindings_outside_dataflow", bindings_outside_dataflow, plain=True),
     Recipe("if_branches", if_branches, plain=True),
+    Recipe("twin_branches", twin_branches, plain=True),
     Recipe("impure_calls", impure_calls, plain=True),
     Recipe("pure_packed_calls", pure_packed_calls),
     Recipe("match_cast_redundant", match_cast_redundant),

@@ -63,6 +63,12 @@ class BindingKnobs:
     """A branch has a dataflow block."""
     branch_computes: float = 0.6
     """A branch begins with a call of its own, else with a shared value."""
+    whole_constants: float = 0.6
+    """Constants beside a value have its shape, else none."""
+    field_used: float = 0.4
+    """What is used after a tuple was made of it is the value itself, else the item of the tuple."""
+    branches_alike: float = 0.35
+    """Both branches of an If do the same with the same values, else with others of their types."""
     if_result_added: float = 0.6
     """The result of the If meets the shared value again."""
     cast_in_tuple: float = 0.4

@@ -15,7 +15,7 @@ from tvm import tirx
 from generators.ranges import Range
 from generators.source import Source
 from generators.tir.expressions import Operands
-from generators.tir.function_draft import DraftTensor, Extent
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft
 from generators.tir.launch import made_of
 from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point
@@ -35,14 +35,14 @@ _WIDER = {
 
 
 def draw_dependences(source: Source) -> PrimProgram:
-    """One or two of these statements, which may work on the same tensor."""
+    """A few of these statements, which may work on the same tensor."""
     return among(source, _some)
 
 
 def _some(site: Site) -> Stmt:
     source = site.draft.source
     site.draft.features.add("dependences")
-    return sequence(*(source.pick(_KINDS)(site) for _ in range(source.integer(1, 2))))
+    return sequence(*(source.pick(_KINDS)(site) for _ in range(source.integer(*KNOBS.dependences.count))))
 
 
 def _length(site: Site) -> Extent:
@@ -85,12 +85,11 @@ def _inside(site: Site, *points: Point) -> Site:
 
 def _carried(site: Site) -> Stmt:
     """Each element is made of the one before it, or of one after it, which is still the old one."""
-    draft, length = site.draft, _length(site)
-    tensor = _tensor(site, length)
+    draft, steps = site.draft, _length(site)
     by = draft.source.pick((1, 1, 2))
-    steps = draft.extent(max(int(length.value) - by, 1))
+    tensor = _tensor(site, draft.extent(int(steps.value) + by))
     var, point = counted(draft, steps)
-    here, other = point.term.expr, moved(draft, point.term.expr, min(by, int(length.value) - 1))
+    here, other = point.term.expr, moved(draft, point.term.expr, by)
     to, of = (other, here) if draft.source.flip(KNOBS.dependences.forwards) else (here, other)
     inner = _inside(site, point)
     leaves = [element(tensor, of)]
@@ -158,17 +157,25 @@ def _read_in_another_order(site: Site) -> Stmt:
 def _triangle(site: Site) -> Stmt:
     """The inner loop is as long as the variable of the outer one says."""
     draft, source = site.draft, site.draft.source
-    length = draft.extent(source.integer(2, KNOBS.dependences.triangle))
-    tensor = _filled(site, length, length)
-    var, outer = counted(draft, length)
-    inner = tirx.Var(draft.new_name("i"), draft.index_dtype)
-    count = tirx.Add(var, draft.number(1)) if source.flip() else tirx.Sub(length.expr, var)
-    values = Range(0, int(length.value) - 1, True)
-    point = Point(Term(inner, draft.index_dtype, values), length)
-    value = _value(site.inside(outer, point, turns=int(length.value) ** 2), tensor.dtype, outer.term, point.term)
-    at = [inner, var] if source.flip() else [var, inner]
-    body = tirx.For(inner, draft.number(0), count, tirx.ForKind.SERIAL, store(tensor, value, at))
-    return loop(draft, var, length, body)
+    length, width, count_of = triangle(draft)
+    first = source.flip()
+    tensor = _filled(site, *((length, width) if first else (width, length)))
+    (var, outer), (name, inner) = counted(draft, length), counted(draft, width)
+    turns = int(length.value) * int(width.value)
+    value = _value(site.inside(outer, inner, turns=turns), tensor.dtype, inner.term, outer.term)
+    body = store(tensor, value, [var, name] if first else [name, var])
+    return loop(draft, var, length, tirx.For(name, draft.number(0), count_of(var), tirx.ForKind.SERIAL, body))
+
+
+def triangle(draft: FunctionDraft) -> tuple[Extent, Extent, Callable[[Expr], Expr]]:
+    """The length of a loop, the most turns of a loop in it, and their number by the variable of the first: it grows or
+    falls by one, and may always be more than the length of the first or not."""
+    length = draft.extent(draft.source.integer(2, KNOBS.dependences.triangle))
+    more = draft.source.integer(1, KNOBS.dependences.longer)
+    width = draft.extent(int(length.value) - 1 + more)
+    if draft.source.flip():
+        return length, width, lambda var: tirx.Add(var, draft.number(more))
+    return length, width, lambda var: tirx.Sub(width.expr, var)
 
 
 # --- what has no room to be computed otherwise -----------------------------------------------------------

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tvm import s_tir, tirx
 
+from generators.ranges import Range
 from generators.source import Source
 from generators.tir.block_loops import REDUCE, SPATIAL, BlockBody, block_of, conjunction
 from generators.tir.expressions import Operands
@@ -20,6 +21,7 @@ from generators.tir.launch import made_of
 from generators.tir.opaque import held_range
 from generators.tir.prim_program import PrimProgram
 from generators.tir.recipes.block_drafts import add_input
+from generators.tir.recipes.dependences import triangle
 from generators.tir.recipes.plain_knobs import AROUND, KNOBS
 from generators.tir.recipes.recipe import PrimRecipe
 from generators.tir.recipes.surroundings import NUMBERS, counted, loop
@@ -38,12 +40,12 @@ class _Axis:
 
 
 def draw_partial_blocks(source: Source) -> PrimProgram:
-    """A tensor that a block fills, and one or two of these blocks that change it."""
+    """Tensors that a block fills, and one of these blocks for each that changes it."""
     draft = begun(source, AROUND)
     if source.flip():
         draw_one(draft)
     draft.final = True
-    for _ in range(source.integer(1, 2)):
+    for _ in range(source.integer(*KNOBS.parts.count)):
         draft.statements.append(source.pick(_KINDS)(draft))
     draft.features |= {"predicate", "partial_blocks"}
     return finished(draft, schedulable=True)
@@ -80,6 +82,14 @@ def _filled(draft: FunctionDraft, *dims: Extent) -> tuple[DraftTensor, Stmt]:
     return tensor, body
 
 
+def _another(draft: FunctionDraft, tensor: DraftTensor, terms: list[Term], at: list[Expr]) -> Term:
+    """A value that is another one than the element at most places."""
+    old, dtype = load(tensor, at), tensor.dtype
+    by = draft.source.integer(1, 5)
+    moved = Term(tirx.Add(old.expr, tirx.const(by, dtype)), dtype, old.range + Range(by, by, True), old.fraction)
+    return moved if draft.source.flip() else _value(draft, dtype, terms, moved)
+
+
 def _length(draft: FunctionDraft) -> Extent:
     return draft.extent(draft.source.pick(KNOBS.parts.lengths))
 
@@ -98,8 +108,7 @@ def _for_some(draft: FunctionDraft) -> Stmt:
 
     def make(terms: list[Term]) -> BlockBody:
         at = [terms[0].expr]
-        leaves = [load(tensor, at)] if draft.source.flip() else []
-        return BlockBody(store(tensor, _value(draft, tensor.dtype, terms, terms[0], *leaves), at))
+        return BlockBody(store(tensor, _another(draft, tensor, terms, at), at))
 
     part = _block(draft, [_Axis(length, var)], make, _part(draft, length, var))
     return sequence(fill, loop(draft, var, length, part))
@@ -131,17 +140,20 @@ def _reduced_for_some(draft: FunctionDraft) -> Stmt:
 def _triangle(draft: FunctionDraft) -> Stmt:
     """The inner loop is as long as the variable of the outer one says."""
     source = draft.source
-    length = draft.extent(source.integer(2, KNOBS.dependences.triangle))
-    tensor, fill = _filled(draft, length, length)
-    (var, _), (inner, _) = counted(draft, length), counted(draft, length)
-    count = tirx.Add(var, draft.number(1)) if source.flip() else tirx.Sub(length.expr, var)
+    length, width, count_of = triangle(draft)
+    dims = (length, width) if source.flip() else (width, length)
+    tensor, fill = _filled(draft, *dims)
+    (var, _), (inner, _) = counted(draft, length), counted(draft, width)
+    count = count_of(var)
 
     def make(terms: list[Term]) -> BlockBody:
         at = [term.expr for term in terms]
-        return BlockBody(store(tensor, _value(draft, tensor.dtype, terms, *terms), at))
+        again = source.flip()
+        value = _another(draft, tensor, terms, at) if again else _value(draft, tensor.dtype, terms[::-1], *terms)
+        return BlockBody(store(tensor, value, at))
 
-    order = (var, inner) if source.flip() else (inner, var)
-    part = _block(draft, [_Axis(length, value) for value in order], make)
+    order = (var, inner) if dims[0] is length else (inner, var)
+    part = _block(draft, [_Axis(dim, value) for dim, value in zip(dims, order, strict=True)], make)
     rows = tirx.For(inner, draft.number(0), count, tirx.ForKind.SERIAL, part)
     return sequence(fill, loop(draft, var, length, rows))
 

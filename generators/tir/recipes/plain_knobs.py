@@ -140,6 +140,8 @@ class MatchKnobs:
 class DependenceKnobs:
     """Statements whose order matters."""
 
+    count: tuple[int, int] = (2, 3)
+    """Such statements in a function: a pass has to leave some alone, and no one knows which."""
     lengths: tuple[int, ...] = (4, 8, 3, 5, 16, 2)
     """Of a tensor: whole vectors, as what vectorises asks for, and others."""
     again: float = 0.4
@@ -148,6 +150,8 @@ class DependenceKnobs:
     """What an iteration stores is read by a later one; else it reads what a later one stores."""
     triangle: int = 5
     """The longest side of a triangle."""
+    longer: int = 4
+    """By how much its other side may be longer, and one."""
     widths: tuple[int, ...] = (4, 2, 3)
     """Of the inner loop, by which a position is divided."""
     tops: Mapping[str, int] = field(
@@ -160,6 +164,8 @@ class DependenceKnobs:
 class PartKnobs:
     """Blocks that run for a part of their loops."""
 
+    count: tuple[int, int] = (1, 3)
+    """Such blocks in a function, each with one that fills what it changes."""
     lengths: tuple[int, ...] = (5, 6, 7, 9, 10, 4, 8, 3)
     """Of a loop: more that are no multiple of a vector than others, and longer than one."""
 
