@@ -1,0 +1,120 @@
+"""Statements whose order and indices matter, and blocks that run for a part of their loops: what is drawn has a
+meaning, and transformations that do not ask change it."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import tvm
+import tvm_ffi
+from tvm import s_tir, tirx
+
+from generators.program import Program
+from generators.source import SeededSource
+from generators.tir.recipes.table import ON_BLOCKS, ON_LOOPS, PRIM_RECIPES, draw_recipe
+from generators.tir.relax_caller import wrapped
+from oracles.reference.engine import Interpreter
+from oracles.reference.errors import Trap
+from oracles.reference.values import Runtime, Tensor
+
+DRAWS = 60
+(BLOCKS,), (LOOPS,) = ON_BLOCKS, ON_LOOPS
+
+
+@cache
+def drawn(name: str) -> tuple[Program, ...]:
+    programs = [draw_recipe(SeededSource(44, seed), PRIM_RECIPES[name]) for seed in range(DRAWS)]
+    return tuple(wrapped(program) for program in programs if program is not None)
+
+
+def results(module: Any, program: Program) -> list[np.ndarray]:
+    found: Runtime = Interpreter(module).run(program.calls[0])
+    fields = found if isinstance(found, tuple) else (found,)
+    return [field.value for field in fields if isinstance(field, Tensor)]
+
+
+def rewritten(module: Any, *entries: Any) -> Any:
+    functions = {
+        gvar: tvm_ffi.structural_map(f, list(entries)) if isinstance(f, tirx.PrimFunc) else f
+        for gvar, f in module.functions.items()
+    }
+    return tvm.IRModule(functions, attrs=module.attrs, global_infos=module.global_infos)
+
+
+def substituted(node: Any, values: dict[Any, Any]) -> Any:
+    return tvm_ffi.structural_map(node, [(tirx.Var, lambda var: values.get(var, var))])
+
+
+def backwards(loop: Any) -> Any:
+    if not (isinstance(loop.extent, tirx.IntImm) and int(loop.min) == 0 and loop.step is None):
+        return loop
+    last = tirx.Sub(loop.extent, tirx.IntImm(str(loop.loop_var.ty.dtype), 1))
+    body = substituted(loop.body, {loop.loop_var: tirx.Sub(last, loop.loop_var)})
+    return tirx.For(loop.loop_var, loop.min, loop.extent, loop.kind, body, None, loop.annotations)
+
+
+def inlined(sequence: Any) -> Any:
+    """A load stands where its name did, after what was stored meanwhile."""
+    statements = list(sequence.seq)
+    names = {one.var: one.value for one in statements if isinstance(one, tirx.Bind)}
+    kept = [one for one in statements if not isinstance(one, tirx.Bind)]
+    return tirx.SeqStmt([substituted(one, names) for one in kept]) if len(kept) > 1 else sequence
+
+
+def whole(realized: Any) -> Any:
+    return s_tir.SBlockRealize(realized.iter_values, tirx.IntImm("bool", 1), realized.block)
+
+
+def truncated(division: Any) -> Any:
+    return tirx.Div(division.a, division.b)
+
+
+def narrow(product: Any) -> Any:
+    a, b = product.a, product.b
+    if not (isinstance(a, tirx.Cast) and isinstance(b, tirx.Cast) and "int" in str(a.value.ty.dtype)):
+        return product
+    return tirx.Cast(str(a.ty.dtype), tirx.Mul(a.value, b.value)) if a.value.ty == b.value.ty else product
+
+
+def differ(before: list[np.ndarray], after: Any, program: Program) -> bool:
+    """Whether the module gives other results, or has no meaning any more."""
+    try:
+        now = results(after, program)
+    except Trap:
+        return True
+    return any(not np.array_equal(a, b) for a, b in zip(before, now, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "change", "least"),
+    [
+        (LOOPS, tirx.For, backwards, 12),
+        (LOOPS, tirx.SeqStmt, inlined, 6),
+        (LOOPS, tirx.FloorDiv, truncated, 4),
+        (LOOPS, tirx.Mul, narrow, 4),
+        (BLOCKS, s_tir.SBlockRealize, whole, 12),
+    ],
+    ids=lambda given: getattr(given, "__name__", str(given)),
+)
+def test_what_does_not_ask_changes_numbers(name: str, kind: type, change: Callable[[Any], Any], least: int) -> None:
+    changed = 0
+    for program in drawn(name):
+        after = rewritten(program.module, (kind, change))
+        if not tvm_ffi.structural_equal(after, program.module):
+            changed += differ(results(program.module, program), after, program)
+    assert changed >= least
+
+
+@pytest.mark.parametrize("name", [LOOPS, BLOCKS])
+def test_everything_that_is_drawn_has_a_meaning(name: str) -> None:
+    assert len(drawn(name)) > DRAWS // 2
+    for program in drawn(name):
+        assert results(program.module, program)
