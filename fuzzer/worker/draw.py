@@ -142,13 +142,13 @@ def _program_for(
     lowering = any(not row.of_relax or Feature.ANY_PRIM_FUNCS in row.fires.wants for row in under_test)
     share = KNOBS.prim_func.lowering if lowering else KNOBS.prim_func.relax
     scheduled = any(Feature.PRIM_FUNCS in row.fires.wants for row in rows.drawn)
-    if lowering and source.flip(KNOBS.prim_func.in_order):
+    parts = any(Feature.PART_BLOCKS in row.fires.wants for row in rows.drawn)
+    if (lowering or parts) and source.flip(KNOBS.prim_func.in_order):
         recipes = fitting(ON_BLOCKS if scheduled else (*ON_BLOCKS, *ON_LOOPS), target)
         in_order = draw_recipe(source, source.pick(recipes)) if recipes else None
         if in_order is not None:
             return wrapped(in_order)
     if source.flip(KNOBS.prim_func.scheduled if scheduled else share):
-        parts = any(Feature.PART_BLOCKS in row.fires.wants for row in rows.drawn)
         rules = scheduled or target.threads
         synchronised = any(step.setup and repertoire.rows[step.name].role is Role.SYNCHRONISES for step in steps)
         return draw_prim_program(

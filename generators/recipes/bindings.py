@@ -117,7 +117,10 @@ def condition(s: Scope, x: Value) -> Expr:
         return s.tensor(("bool",), dims=()).expr
     largest = b.call(s, relax.op.max(x.expr), x.range)
     least = b.call(s, relax.op.min(x.expr), x.range)
-    return b.call(s, relax.op.greater(largest.expr, least.expr), Range(0, 1, True)).expr
+    if x.dtype == "bool" or s.source.flip(KNOBS.bindings.spread_compared):
+        return b.call(s, relax.op.greater(largest.expr, least.expr), Range(0, 1, True)).expr
+    middle = b.literal(float(round((x.range.low + x.range.high) / 2)), x.dtype)
+    return b.call(s, relax.op.greater(s.source.pick((largest, least)).expr, middle), Range(0, 1, True)).expr
 
 
 def either(s: Scope, test: Expr, one: Callable[[Scope], Value], two: Callable[[Scope], Value]) -> Value:
@@ -148,14 +151,14 @@ def if_branches(s: Scope) -> None:
 def twin_branches(s: Scope) -> None:
     """An If whose branches do the same, with the same values or with others of their types."""
     x = b.tensor(s, (0, 3))
-    y = s.like(x)
+    y = b.parameter(s, x.dims or (), x.dtype)
     same = s.source.flip(KNOBS.bindings.branches_alike)
     tables = [(s.source.pick(b.SIMPLE_UNARY),) for _ in range(s.source.integer(0, 2))]
     joins = s.source.flip() or not tables
 
     def build(first: Value, second: Value) -> Callable[[Scope], Value]:
         def made(inner: Scope) -> Value:
-            value = b.add(inner, first, second) if joins else first
+            value = b.binary(inner, first, second, b.RING[1:2]) if joins else first
             for table in tables:
                 value = b.unary(inner, value, table)
             return value
@@ -280,7 +283,7 @@ def duplicate_constants(s: Scope) -> None:
     """The same call on constants of one shape, scalars too: other content, equal content, or the very same constant."""
     dims = s.draw_dims((0, 2), static=True, nonempty=True)
     x = b.operand(s, dims)
-    dims = dims if s.source.flip(KNOBS.bindings.whole_constants) else ()
+    dims = dims if s.source.flip(KNOBS.bindings.whole_constants) else favour(s.source, (1,), ())
     first = b.constant(s, dims)
     kinds = s.source.pick((("other",), ("other", "equal"), ("equal",), ("same",)))
     makers: dict[str, Callable[[], Value]] = {

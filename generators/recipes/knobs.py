@@ -63,8 +63,11 @@ class BindingKnobs:
     """A branch has a dataflow block."""
     branch_computes: float = 0.6
     """A branch begins with a call of its own, else with a shared value."""
+    spread_compared: float = 0.3
+    """A condition asks whether a tensor holds two values, which is nearly always so; else on which side of a number its
+    largest or its least is."""
     whole_constants: float = 0.6
-    """Constants beside a value have its shape, else none."""
+    """Constants beside a value have its shape, else one element: TVM lowers a scalar to a number."""
     field_used: float = 0.4
     """What is used after a tuple was made of it is the value itself, else the item of the tuple."""
     branches_alike: float = 0.35
