@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 LONGEST = 300
-"""Characters of a last line that are shown."""
+"""Characters of a last line, or of an error, that are shown."""
 FAILS, PASSES, CANNOT_RUN = 1, 0, 2
 """Exit statuses: the bug is there, it is gone, this TVM cannot run the script."""
 
@@ -62,5 +62,10 @@ def child_end(line: str) -> ChildEnd | None:
 
 def last_line(text: str) -> str:
     """The last line that says something, shortened."""
+    return whole_last_line(text)[:LONGEST]
+
+
+def whole_last_line(text: str) -> str:
+    """The last line that says something."""
     lines = text.strip().splitlines()
-    return lines[-1][:LONGEST] if lines else ""
+    return lines[-1] if lines else ""

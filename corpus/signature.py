@@ -148,14 +148,14 @@ def normalise(message: str, in_order: bool = False) -> str:
 
 
 def told_by(line: str) -> str:
-    """What the last line of a repro script says in each run that shows the same: how the child ended, or the exception
-    without names and numbers."""
+    """What the last line of a repro script, whole, says in each run that shows the same: how the child ended, or the
+    exception without names and numbers."""
     if child_end(line) is not None:
         return line
     kind, begins, text = line.partition("(")
     try:
         said = ast.literal_eval(begins + text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return normalise(line)
     return normalise(f"{kind}: {said}" if isinstance(said, str) else line)
 

@@ -14,7 +14,7 @@ FIRST_S = 2.0
 REDUCE_S = 15.0
 """CPU seconds that one reduction may take."""
 REDUCE_NEW_S = 45.0
-"""The same of what looks new, where the campaign has ten times as much left: people read these."""
+"""The same of what looks new, and at most a tenth of the time that the campaign has left: people read these."""
 CEILING_S = 60.0
 """Seconds of the clock that it may take on a busy machine."""
 

@@ -124,10 +124,7 @@ class CampaignLoop:
         self.disk.store(self.docket, self._checkpoint, self.before_s, at_once=True)
 
     def run(self, pool: Workforce) -> CampaignResult:
-        """Runs it to its end, with workers of which one is ready. Raises OSError where what it leaves cannot be
-        written."""
-        self.settings = replace(self.settings, jobs=self.settings.jobs or len(pool.slots))
-        self.observer.on_start(replace(self.settings, time_s=self.end))
+        """Runs it to its end, with these workers. Raises OSError where what it leaves cannot be written."""
         self.start = time.monotonic()
         try:
             self._go(pool)
@@ -156,7 +153,7 @@ class CampaignLoop:
         self.observer.on_tally(self.tally, self.now)
 
     def await_worker(self, pool: Workforce) -> None:
-        """Until a worker is ready, or the user does not want to wait.
+        """Until a worker is ready, or the user does not want to wait; then says that the campaign starts.
 
         Raises UsageError for what workers refuse (the loaded file), EnvironmentFault where none gets ready.
         """
@@ -175,6 +172,8 @@ class CampaignLoop:
                 raise EnvironmentFault(self.fault)
             if time.monotonic() - began > READY_S:
                 raise EnvironmentFault(f"no worker is ready within {READY_S:g} s; `passfuzz doctor` looks closer")
+        self.settings = replace(self.settings, jobs=self.settings.jobs or len(pool.slots))
+        self.observer.on_start(replace(self.settings, time_s=self.end))
 
     # --- the loop ---------------------------------------------------------------------------------------
 

@@ -108,11 +108,11 @@ def is_recorded(case: StoredCase, failure: Fails, registry: Registry) -> bool:
 def _says_as_then(recorded: str, failure: Fails) -> bool:
     """Whether an exception says, or a child ends, as the script did when it was found."""
     match failure.kind:
-        case "signal" | "exit":
+        case "signal" | "exit" | "hang":
             return told_by(failure.message) == recorded
         case "exception":
-            return _same_message(recorded, _message_of(failure))
-        case "check" | "hang":
+            return in_words_of_today(normalise(_message_of(failure))) == in_words_of_today(recorded)
+        case "check":
             return False
         case _:
             assert_never(failure.kind)

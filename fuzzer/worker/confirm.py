@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from corpus.answers import CANNOT_RUN, FAILS, PASSES, ChildKilled, child_end, last_line
+from corpus.answers import CANNOT_RUN, FAILS, PASSES, ChildKilled, child_end, last_line, whole_last_line
 from corpus.finding import Finding
 from corpus.findings import save_finding, stored_from, with_each_setting
 from corpus.loaded_file import loaded_environment
@@ -86,7 +86,7 @@ def _tried_in(finding: Finding, room: Path) -> tuple[Tried, int | None]:
             return Tried(finding, False, ended), None
         runs.append(status == FAILS and _is_said(finding, said))
         if runs[-1] and shown_by_script(finding):
-            line = last_line(said.decode(errors="replace"))
+            line = whole_last_line(said.decode(errors="replace"))
         if not (runs[-1] or by_chance):
             return Tried(finding, False), status
     if not any(runs):

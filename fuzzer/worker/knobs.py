@@ -47,7 +47,8 @@ class PrimFuncKnobs:
     planted_in_pipelines: float = 0.35
     """The same where the pass is a step of a pipeline."""
     in_order: float = 0.4
-    """Where passes of TIR are under test: statements and blocks whose order, predicates and indices matter."""
+    """Where passes of TIR are under test and none has a shape of its own: statements and blocks whose order, predicates
+    and indices matter. `lowering` and `scheduled` are of the rest."""
     integers: float = 0.7
     """Programs that go through small ranges of integers, where only rewrites of integer expressions are under test."""
     dead: float = 0.03

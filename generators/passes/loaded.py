@@ -29,7 +29,7 @@ _RECIPES = (
     *("private_twins", "tuples_of_tuples", "tuple_bound", "nested_outputs", "if_on_truths", "twin_branches"),
     "duplicate_constants",
 )
-"""Shapes of program that rewrites of operators, of functions, of tuples and of branches look for."""
+"""Shapes of program that rewrites of operators, functions, tuples, branches and constants look for."""
 _ON_BLOCKS = frozenset({Feature.PRIM_FUNCS, Feature.PART_BLOCKS})
 _ON_ANYTHING = frozenset({Feature.ANY_PRIM_FUNCS})
 _WHY = "the contract in the loaded file"

@@ -113,7 +113,7 @@ class Role(Enum):
     SCHEDULES = auto()
     """Applies the schedule that was drawn with a program."""
     APPLIES_TRACES = auto()
-    """Applies traces of schedules that it finds or is given, and nothing else: several rows."""
+    """Applies traces of schedules that it finds or is given, and writes into no module otherwise: several rows."""
     LIFTS_LOCAL_FUNCTIONS = auto()
     """Makes local functions private ones."""
     TIDIES_BINDINGS = auto()

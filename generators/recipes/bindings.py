@@ -166,7 +166,7 @@ def twin_branches(s: Scope) -> None:
         return made
 
     test = condition(s, x)
-    others = (x, y) if same else s.source.pick(((y, x), (y, y), (x, x)))
+    others = (x, y) if same else s.source.pick(((y, x), (y, y), (x, x)) if joins else ((y, x),))
     b.finish(s, either(s, test, build(x, y), build(*others)))
 
 

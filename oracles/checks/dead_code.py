@@ -118,7 +118,8 @@ class _Settled:
 
 
 def _settled(step: Step, bench: Bench) -> _Settled | None:
-    """As the step has it, where that is so; else of another application. None where the pass does not take it."""
+    """As the step has it, where that is so or the module cannot be rebuilt; else of another application. None where the
+    pass does not take it. A script applies the pass to the module as it is: what shows on this one alone has none."""
     assert step.end is not None
     before = bench.guarded(lambda: rebuilt(step.before))
     if isinstance(before, Raised) or T.structural_equal(before, step.before):

@@ -54,7 +54,7 @@ _RESULT, _RELAX_FUNCTION, _OTHER_ORDER, _SAME = (
     "the same kinds",
 )
 _PLAIN = frozenset({"a variable", "a constant"})
-"""Bindings that only name something of the program. They say nothing where something else was changed too."""
+"""Bindings that only name something. They say little where something else came, or went, as well."""
 _IN_MOST_MODULES = VALUES_IN_MOST_MODULES | {
     *(_RESULT, _RELAX_FUNCTION, _OTHER_ORDER, _SAME),
     *("a call of a function", "a call of a closure", "a local function"),
@@ -87,14 +87,13 @@ def rewritten(before: IRModule, after: IRModule, named: bool = False) -> Kinds:
         added.add(_Change(_SAME))
     if overwriting := {change for change in added if change.kind in _OVERWRITES_OTHERS}:
         removed, added = set(), overwriting
-    if {change.kind for change in removed | added} - _PLAIN:
-        removed, added = _not_plain(removed), _not_plain(added)
+    removed, added = _without_plain(removed), _without_plain(added)
     everywhere = {change.kind for change in removed | added} <= _IN_MOST_MODULES
     return Kinds(tuple(sorted(map(str, removed))), tuple(sorted(map(str, added))), everywhere)
 
 
-def _not_plain(changes: set[_Change]) -> set[_Change]:
-    return {change for change in changes if change.kind not in _PLAIN}
+def _without_plain(changes: set[_Change]) -> set[_Change]:
+    return {change for change in changes if change.kind not in _PLAIN} or changes
 
 
 def _change(old: BaseFunc | None, new: BaseFunc | None, named: bool) -> tuple[set[_Change], set[_Change]]:

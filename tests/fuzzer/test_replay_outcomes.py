@@ -181,6 +181,7 @@ def test_every_shipped_script_defines_what_it_parses() -> None:
 
 
 UNINITIALISED = replace(stored(), oracle="numeric", symptom="reference trap", evidence=ReferenceTrap("uninitialised"))
+LONG = "The operator is given\n" + "what it does not take, and this is said at some length, " * 8
 SUBROUTINE = "InternalError('Check failed: (it != end) is false: CallNode attempted a call to callee15')"
 
 
@@ -194,6 +195,10 @@ SUBROUTINE = "InternalError('Check failed: (it != end) is false: CallNode attemp
             "attempted a call to callee7"), True),
         (SUBROUTINE, Fails("exception", "", "tvm.error.InternalError: Check failed: (n > 0) is false: too few"), False),
         ("", Fails("signal", "killed by signal 11"), False),
+        ("killed by signal 14", Fails("hang", "killed by signal 14"), True),
+        (repr(RuntimeError(f"{LONG} lv3")), Fails("exception", "", f"RuntimeError: {LONG} x"), True),
+        (repr(ValueError("a b c d")), Fails("exception", "", "tvm.error.InternalError: a b c d"), False),
+        (repr(KeyError("lv3")), Fails("exception", "", "KeyError: relax.matmul is not there"), False),
     ],
 )  # fmt: skip
 def test_a_script_that_shows_it_in_another_way_than_the_oracle_shows_it_as_it_did_then(

@@ -247,6 +247,10 @@ def test_operators_of_a_family_are_alike_and_bindings_that_only_name_say_little(
     assert first == second and first.added == ("a reduction",)
     named = rewritten(relax("b = R.abs(x)"), relax("b = R.sum(x)"), named=True)
     assert named.added == ("sum",)
+    forwarded, folded = (
+        rewritten(relax("b = R.abs(x)"), relax(f"b = {value}")) for value in ("x", 'R.const(1, "int32")')
+    )
+    assert forwarded.added != folded.added
     more = rewritten(relax("b = R.abs(x)"), relax("a = x", "b = R.sort(a)", result="b"))
     assert more.added == ("sort",)
     assert rewritten(relax("b = R.abs(x)"), relax("b = R.abs(x)", "c = x", result="b")).added == ("a variable",)

@@ -168,8 +168,8 @@ def _triangle(site: Site) -> Stmt:
 
 
 def triangle(draft: FunctionDraft) -> tuple[Extent, Extent, Callable[[Expr], Expr]]:
-    """The length of a loop, the most turns of a loop in it, and their number by the variable of the first: it grows or
-    falls by one, and may always be more than the length of the first or not."""
+    """The length of a loop, the most turns of a loop in it, and their number by the variable of the first: it grows to
+    that or falls from it by one each time. The most may be more than the length of the first."""
     length = draft.extent(draft.source.integer(2, KNOBS.dependences.triangle))
     more = draft.source.integer(1, KNOBS.dependences.longer)
     width = draft.extent(int(length.value) - 1 + more)
@@ -203,18 +203,19 @@ def _below_zero(site: Site) -> Stmt:
 
 
 def _product(site: Site) -> Stmt:
-    """Narrow numbers are widened, and then make a product or a sum that the narrow type does not hold."""
+    """Narrow numbers are widened, and then make a product, or of 8 bits a sum, that the narrow type does not hold."""
     draft, source, length = site.draft, site.draft.source, _length(site)
     narrow = source.pick(tuple(_WIDER))
     wide = source.pick(_WIDER[narrow])
     top = KNOBS.dependences.tops[narrow]
     values = Range(0 if narrow.startswith("u") else -top, top, True)
     one, other = (draft.add_tensor("A", (length,), narrow, values, role="input") for _ in range(2))
-    reach = Range(-top * top, top * top, True)
+    reach = Range(0 if wide.startswith("u") else -top * top, top * top, True)
     output = draft.add_tensor("T", (length,), wide, reach, role="output")
     var, _ = counted(draft, length)
     pair = [tirx.Cast(wide, element(tensor, var).expr) for tensor in (one, other)]
-    node = source.pick((tirx.Mul, tirx.Mul, tirx.Add, tirx.Sub)) if wide != "uint16" else tirx.Mul
+    sums = (tirx.Add,) if wide.startswith("u") else (tirx.Add, tirx.Sub)
+    node = source.pick((tirx.Mul, tirx.Mul, *(sums if narrow.endswith("int8") else ())))
     return loop(draft, var, length, tirx.BufferStore(output.buffer, node(*pair), [var]))
 
 

@@ -151,7 +151,7 @@ class DependenceKnobs:
     triangle: int = 5
     """The longest side of a triangle."""
     longer: int = 4
-    """By how much its other side may be longer, and one."""
+    """By how much less one its other side may be longer."""
     widths: tuple[int, ...] = (4, 2, 3)
     """Of the inner loop, by which a position is divided."""
     tops: Mapping[str, int] = field(

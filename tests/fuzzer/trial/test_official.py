@@ -314,12 +314,12 @@ def test_the_tier_is_that_of_what_is_left(tmp_path: Path) -> None:
     one_in(
         3,
         [
-            lambda: os.kill(os.getpid(), signal.SIGSEGV),
             lambda: os.kill(os.getpid(), signal.SIGKILL),
+            lambda: os.kill(os.getpid(), signal.SIGSEGV),
             lambda: os._exit(3),
         ],
     ),
-    ids=["signal", "killed", "exit"],
+    ids=["killed", "signal", "exit"],
 )
 def test_a_child_that_dies_loses_no_finding(
     end: Callable[[], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
