@@ -1,8 +1,9 @@
 """Vector statements, which VectorizeLoop and the passes after it write.
 
 A vector statement becomes a loop over its lanes in which all loads come before all stores, so that no vector is left in
-the decoded function. A buffer with vector elements is a buffer of scalars with one more dimension (`buffers.py`). A
-scalable vector has VSCALE times as many lanes as its type gives (`tvm_objects.py`).
+the decoded function. A vectorised loop over one store means the same, also before VectorizeLoop has made a vector of
+it. A buffer with vector elements is a buffer of scalars with one more dimension (`buffers.py`). A scalable vector has
+VSCALE times as many lanes as its type gives (`tvm_objects.py`).
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from oracles.reference.tir.decode.variables import new_var
 from oracles.reference.tir.decode.views import new_owner
 from oracles.reference.tir.dependence import walk
 from oracles.reference.tir.intervals import Bounds
-from oracles.reference.tir.nodes import Alloc, Const, Expr, For, If, Load, Seq, Stmt, Store, Var
+from oracles.reference.tir.nodes import Alloc, Const, Expr, For, If, Load, Select, Seq, Stmt, Store, Var
 from oracles.reference.tir.rewrite import substitute
+
+VECTORIZED = "vectorized"
+"""The kind of a loop of which each iteration is a lane."""
 
 
 def store_lanes(state: DecodeState, node: tvm_api.Stmt, lanes: int) -> Stmt:
@@ -50,6 +54,15 @@ def bind_lanes(state: DecodeState, node: tvm_api.Stmt, lanes: int) -> Stmt:
         before, value = _kept(state, str(node.var.name), var, lanes, value, None)
     state.vectors[node.var.__chandle__()] = lambda lane: substitute(value, {var: lane})
     return before
+
+
+def in_lockstep(state: DecodeState, var: Var, lanes: int, store: Store) -> Stmt:
+    """A vectorised loop over one store. One with a condition that differs between the lanes becomes a plain loop in
+    VectorizeLoop (src/tirx/transform/vectorize_loop.cc), and is one here."""
+    parts = [node for expr in (store.value, *store.indices) for node in walk(expr)]
+    if any(isinstance(node, Select) and var in walk(node.cond) for node in parts):
+        return _loop(var, lanes, store, None)
+    return one_statement(_each_lane(state, var, lanes, store, None))
 
 
 def one_statement(stmt: Stmt) -> Stmt:
@@ -85,7 +98,7 @@ def _lane_variable() -> Var:
 
 
 def _loop(var: Var, lanes: int, body: Stmt, mask: Expr | None) -> For:
-    return For(var, Const(lanes, INT32), "vectorized", "", body if mask is None else If(mask, body, None))
+    return For(var, Const(lanes, var.dtype), VECTORIZED, "", body if mask is None else If(mask, body, None))
 
 
 def _reads(expr: Expr, store: Store, var: Var, lanes: int) -> bool:

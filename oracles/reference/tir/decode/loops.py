@@ -8,13 +8,14 @@ from generators import tvm_api
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.constants import fold, settled
 from oracles.reference.tir.decode.dispatch import constant, expression, statement
+from oracles.reference.tir.decode.lanes import VECTORIZED, in_lockstep
 from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules
 from oracles.reference.tir.decode.statements import nested
 from oracles.reference.tir.decode.threads import UnknownThreads
 from oracles.reference.tir.decode.variables import fresh, named
-from oracles.reference.tir.nodes import Const, Expr, For, Jump, Seq, Stmt, While
+from oracles.reference.tir.nodes import Const, Expr, For, Jump, Seq, Stmt, Store, While
 
-_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread")
+_KINDS = ("serial", "parallel", VECTORIZED, "unrolled", "thread")
 UNROLLED = 64
 """A loop whose kernels have another number of threads in each iteration may have this many iterations."""
 
@@ -43,7 +44,9 @@ def _for(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
         body = _iteration(state, node.body)
     except UnknownThreads:
         return Seq((*before, *_unrolled(state, node, low, step, extent)))
-    loop = For(var, extent, kind, thread, body)
+    loop: Stmt = For(var, extent, kind, thread, body)
+    if kind == VECTORIZED and isinstance(body, Store) and isinstance(extent, Const):
+        loop = in_lockstep(state, var, int(extent.value), body)
     return Seq((*before, loop)) if before else loop
 
 

@@ -267,3 +267,35 @@ def test_all_lanes_are_loaded_before_one_is_stored(
             expected[place] = number
     run_prim_func(func, arrays)
     assert arrays[0].tolist() == expected.tolist()
+
+
+CARRIED = """
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer((5,), "float32")):
+    for i in T.{kind}(4):
+        A[{to}] = {value}
+"""
+
+
+@pytest.mark.parametrize(
+    ("to", "value", "same"),
+    [
+        ("i + 1", "A[i] + T.float32(1)", False),
+        ("i", "A[i + 1] * T.float32(2)", True),
+        ("i", "A[i] + T.float32(1)", True),
+        ("i + 1", "T.if_then_else(i > 1, A[i], T.float32(7))", True),
+    ],
+)
+def test_the_lanes_of_a_vectorised_loop_over_one_store_load_before_they_store(to: str, value: str, same: bool) -> None:
+    """As after VectorizeLoop, which makes a plain loop of one with a condition that differs between the lanes."""
+    found = []
+    for kind, passes in (("serial", ()), ("vectorized", ()), ("vectorized", (tirx.transform.VectorizeLoop(),))):
+        module = tvm.IRModule({"main": tvm.script.from_source(CARRIED.format(kind=kind, to=to, value=value))})
+        with TARGET:
+            module = tvm.transform.Sequential(passes)(tirx.transform.BindTarget(TARGET)(module))
+        array = np.arange(5, dtype="float32") * 10
+        run_prim_func(module["main"], [array])
+        found.append(array.tolist())
+    plain, lanes, lowered = found
+    assert lanes == lowered
+    assert (plain == lanes) is same
