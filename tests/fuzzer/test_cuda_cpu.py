@@ -140,7 +140,7 @@ def test_a_campaign_builds_device_code(tmp_path: Path, monkeypatch: pytest.Monke
     plan_of = begin.plan_of
     monkeypatch.setattr(begin, "plan_of", lambda *given: replace(plan_of(*given), build_share=1.0))
     settings = read_settings(
-        seed=4, cases=12, jobs=1, targets=["cuda-cpu"], passes="Normalize", oracles="numeric,build", out=tmp_path
+        seed=4, cases=30, jobs=1, targets=["cuda-cpu"], passes="Normalize", oracles="numeric,build", out=tmp_path
     )
     result = begin.run_campaign(settings, Observers())
     built = result.tally.oracles["build"]

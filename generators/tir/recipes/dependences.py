@@ -86,7 +86,7 @@ def _inside(site: Site, *points: Point) -> Site:
 def _carried(site: Site) -> Stmt:
     """Each element is made of the one before it, or of one after it, which is still the old one."""
     draft, steps = site.draft, _length(site)
-    by = draft.source.pick((1, 1, 2))
+    by = 1 if draft.source.flip(KNOBS.dependences.by_one) else 2
     tensor = _tensor(site, draft.extent(int(steps.value) + by))
     var, point = counted(draft, steps)
     here, other = point.term.expr, moved(draft, point.term.expr, by)
@@ -214,8 +214,9 @@ def _product(site: Site) -> Stmt:
     output = draft.add_tensor("T", (length,), wide, reach, role="output")
     var, _ = counted(draft, length)
     pair = [tirx.Cast(wide, element(tensor, var).expr) for tensor in (one, other)]
-    sums = (tirx.Add,) if wide.startswith("u") else (tirx.Add, tirx.Sub)
-    node = source.pick((tirx.Mul, tirx.Mul, *(sums if narrow.endswith("int8") else ())))
+    node = tirx.Mul
+    if narrow.endswith("int8") and source.flip(KNOBS.dependences.sums):
+        node = tirx.Add if wide.startswith("u") else source.pick((tirx.Add, tirx.Sub))
     return loop(draft, var, length, tirx.BufferStore(output.buffer, node(*pair), [var]))
 
 

@@ -148,6 +148,10 @@ class DependenceKnobs:
     """A statement works on a tensor of the one before it."""
     forwards: float = 0.7
     """What an iteration stores is read by a later one; else it reads what a later one stores."""
+    by_one: float = 0.65
+    """It is the next one, else the one after that."""
+    sums: float = 0.5
+    """Of numbers of 8 bits a sum or a difference, else a product."""
     triangle: int = 5
     """The longest side of a triangle."""
     longer: int = 4
@@ -161,7 +165,7 @@ class DependenceKnobs:
 
 
 @dataclass(frozen=True, slots=True)
-class PartKnobs:
+class PartialBlockKnobs:
     """Blocks that run for a part of their loops."""
 
     count: tuple[int, int] = (1, 3)
@@ -184,7 +188,7 @@ class PlainKnobs:
     weights: WeightLayoutKnobs = WeightLayoutKnobs()
     matches: MatchKnobs = MatchKnobs()
     dependences: DependenceKnobs = DependenceKnobs()
-    parts: PartKnobs = PartKnobs()
+    parts: PartialBlockKnobs = PartialBlockKnobs()
 
 
 KNOBS = PlainKnobs()
