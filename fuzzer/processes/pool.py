@@ -45,8 +45,12 @@ class Pool:
         self._hash_seed = hash_seed
         self._selector = selectors.DefaultSelector()
         self.slots: list[LocalSlot] = []
-        for _ in range(jobs):
-            self._start()
+        try:
+            for _ in range(jobs):
+                self._start()
+        except BaseException:
+            self.close()
+            raise
 
     def _start(self) -> None:
         process = subprocess.Popen(

@@ -18,6 +18,8 @@ from fuzzer.errors import EnvironmentFault
 from fuzzer.oneshot import ask
 from fuzzer.processes import pool
 from fuzzer.processes.output import Output
+from fuzzer.processes.pool import Pool
+from fuzzer.protocol import Plan
 from tests.fuzzer.fake_campaigns import noted_pools, settings, with_fake_workers
 from tests.fuzzer.test_ends import Kills
 
@@ -77,3 +79,19 @@ def test_a_one_shot_process_whose_pipe_is_held_has_ended(holders: Path) -> None:
         pytest.raises(EnvironmentFault, match="ended with status 5"),
     ):
         ask._replies(process, nothing.fileno(), 1e6, lambda _reply: None, lambda: None)
+
+
+def test_a_worker_that_cannot_be_started_leaves_none_of_those_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    starts, made = Pool._start, list[Pool]()
+
+    def second_fails(one: Pool) -> None:
+        if one.slots:
+            made.append(one)
+            raise OSError("no process can be started")
+        starts(one)
+
+    monkeypatch.setattr(Pool, "_start", second_fails)
+    with pytest.raises(OSError, match="no process"):
+        Pool(Plan(1), 2, 1)
+    ((slot,),) = (one.slots for one in made)
+    assert slot.process.poll() is not None
