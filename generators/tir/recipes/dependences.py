@@ -21,7 +21,7 @@ from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point
 from generators.tir.recipes.plain_knobs import KNOBS
 from generators.tir.recipes.recipe import PrimRecipe
-from generators.tir.recipes.surroundings import among, counted, element, loop, moved, new_unfilled
+from generators.tir.recipes.surroundings import among, counted, element, loop, moved, nested, new_unfilled
 from generators.tir.site import Site, sequence, store
 from generators.tir.terms import Term
 from generators.tvm_api import Expr, Stmt
@@ -64,9 +64,7 @@ def _filled(site: Site, *dims: Extent, role: str = "output") -> DraftTensor:
     loops = [counted(draft, dim) for dim in dims]
     at = [point.term for _, point in loops]
     body = store(tensor, made_of(Operands(draft, [], at), tensor.dtype, 0, *at), [term.expr for term in at])
-    for (var, _), dim in reversed(list(zip(loops, dims, strict=True))):
-        body = loop(draft, var, dim, body)
-    draft.statements.append(body)
+    draft.statements.append(nested(draft, loops, body))
     site.tensors.append(tensor)
     return tensor
 
@@ -76,8 +74,8 @@ def _value(site: Site, dtype: str, *leaves: Term) -> Term:
     return made_of(site.operands([], 0), dtype, site.draft.source.integer(0, 1), *leaves)
 
 
-def _inside(site: Site, *points: Point) -> Site:
-    return site.inside(*points, turns=points[-1].extent.high)
+def _inside(site: Site, point: Point) -> Site:
+    return site.inside(point, turns=point.extent.high)
 
 
 # --- what one iteration stores and another one reads -----------------------------------------------------
@@ -141,17 +139,19 @@ def _read_in_another_order(site: Site) -> Stmt:
     last = int(length.value) - 1
     (one, here), (two, there) = counted(draft, length), counted(draft, length)
     stored = store(first, _value(_inside(site, here), first.dtype, here.term), [one])
-    by = draft.number(draft.source.integer(1, max(last, 1)))
-    at = draft.source.pick(
-        (
-            tirx.Sub(draft.number(last), two),
-            tirx.FloorMod(tirx.Add(two, by), draft.number(last + 1)),
-            tirx.Max(tirx.Sub(two, by), draft.number(0)),
-            two,
-        )
-    )
+    by = draft.source.integer(1, max(last, 1))
+    at = draft.source.pick((*elsewhere(draft, two, length, by), two))
     read = store(second, _value(_inside(site, there), second.dtype, element(first, at)), [two])
     return sequence(loop(draft, one, length, stored), loop(draft, two, length, read))
+
+
+def elsewhere(draft: FunctionDraft, index: Expr, length: Extent, by: int) -> tuple[Expr, ...]:
+    """Other places below the length for an index: from the end, moved on and around, and back as far as it goes."""
+    return (
+        tirx.Sub(draft.number(int(length.value) - 1), index),
+        tirx.FloorMod(tirx.Add(index, draft.number(by)), length.expr),
+        tirx.Max(tirx.Sub(index, draft.number(by)), draft.number(0)),
+    )
 
 
 def _triangle(site: Site) -> Stmt:
@@ -199,7 +199,7 @@ def _below_zero(site: Site) -> Stmt:
         for tensor, at in ((quotients, quotient), (rests, rest))
     ]
     some = made if source.flip() else [source.pick(made)]
-    return loop(draft, one, rows, loop(draft, two, width, sequence(*some)))
+    return nested(draft, ((one, outer), (two, inner)), sequence(*some))
 
 
 def _product(site: Site) -> Stmt:

@@ -21,10 +21,10 @@ from generators.tir.launch import made_of
 from generators.tir.opaque import held_range
 from generators.tir.prim_program import PrimProgram
 from generators.tir.recipes.block_drafts import add_input
-from generators.tir.recipes.dependences import triangle
+from generators.tir.recipes.dependences import elsewhere, triangle
 from generators.tir.recipes.plain_knobs import AROUND, KNOBS
 from generators.tir.recipes.recipe import PrimRecipe
-from generators.tir.recipes.surroundings import NUMBERS, counted, loop
+from generators.tir.recipes.surroundings import NUMBERS, counted, loop, nested
 from generators.tir.site import sequence, store
 from generators.tir.terms import Term
 from generators.tvm_api import Expr, Stmt
@@ -76,10 +76,7 @@ def _filled(draft: FunctionDraft, *dims: Extent) -> tuple[DraftTensor, Stmt]:
     def make(terms: list[Term]) -> BlockBody:
         return BlockBody(store(tensor, _value(draft, dtype, terms, *terms), [term.expr for term in terms]))
 
-    body = _block(draft, [_Axis(dim, var) for (var, _), dim in zip(loops, dims, strict=True)], make)
-    for (var, _), dim in reversed(list(zip(loops, dims, strict=True))):
-        body = loop(draft, var, dim, body)
-    return tensor, body
+    return tensor, nested(draft, loops, _block(draft, [_Axis(point.extent, var) for var, point in loops], make))
 
 
 def _another(draft: FunctionDraft, tensor: DraftTensor, terms: list[Term], at: list[Expr]) -> Term:
@@ -119,7 +116,7 @@ def _reduced_for_some(draft: FunctionDraft) -> Stmt:
     length, turns = _length(draft), draft.extent(draft.source.integer(1, 4))
     tensor, fill = _filled(draft, length)
     given = add_input(draft, (length, turns), tensor.dtype)
-    (var, _), (inner, _) = counted(draft, length), counted(draft, turns)
+    outer, inner = counted(draft, length), counted(draft, turns)
 
     def make(terms: list[Term]) -> BlockBody:
         at = [terms[0].expr]
@@ -129,12 +126,9 @@ def _reduced_for_some(draft: FunctionDraft) -> Stmt:
         node = Term(kind(load(tensor, at).expr, read.expr), tensor.dtype, tensor.range, tensor.fraction)
         return BlockBody(store(tensor, node, at), store(tensor, begins, at))
 
-    where = [_part(draft, length, var)]
-    part = _block(draft, [_Axis(length, var), _Axis(turns, inner, REDUCE)], make, *where)
-    loops = ((var, length), (inner, turns)) if draft.source.flip() else ((inner, turns), (var, length))
-    for name, extent in reversed(loops):
-        part = loop(draft, name, extent, part)
-    return sequence(fill, part)
+    where = _part(draft, length, outer[0])
+    part = _block(draft, [_Axis(length, outer[0]), _Axis(turns, inner[0], REDUCE)], make, where)
+    return sequence(fill, nested(draft, (outer, inner) if draft.source.flip() else (inner, outer), part))
 
 
 def _triangle(draft: FunctionDraft) -> Stmt:
@@ -159,23 +153,17 @@ def _triangle(draft: FunctionDraft) -> Stmt:
 
 
 def _from_elsewhere(draft: FunctionDraft) -> Stmt:
-    """A nest of the same length reads what the first has stored: from the end, moved, or in place."""
+    """A nest of the same length reads what the first has stored, each time at another place."""
     length = _length(draft)
     first, fill = _filled(draft, length)
     values, fraction = held_range(first.dtype)
     second = draft.add_tensor("T", (length,), first.dtype, values, fraction=fraction, role="output")
     var, _ = counted(draft, length)
-    last, by = draft.number(int(length.value) - 1), draft.number(draft.source.integer(1, int(length.value)))
+    by = draft.source.integer(1, int(length.value))
 
     def make(terms: list[Term]) -> BlockBody:
         here = terms[0].expr
-        at = draft.source.pick(
-            (
-                tirx.Sub(last, here),
-                tirx.FloorMod(tirx.Add(here, by), length.expr),
-                tirx.Max(tirx.Sub(here, by), draft.number(0)),
-            )
-        )
+        at = draft.source.pick(elsewhere(draft, here, length, by))
         return BlockBody(store(second, _value(draft, second.dtype, terms, load(first, [at])), [here]))
 
     return sequence(fill, loop(draft, var, length, _block(draft, [_Axis(length, var)], make)))

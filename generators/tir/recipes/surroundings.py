@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tvm import tirx
 from typing_extensions import Unpack
@@ -75,6 +75,13 @@ def loop(
 ) -> Stmt:
     """A loop over the extent from a start."""
     return tirx.For(var, draft.number(start), extent.expr, kind, body, None, notes)
+
+
+def nested(draft: FunctionDraft, loops: Sequence[tuple[Var, Point]], body: Stmt) -> Stmt:
+    """The body in these loops, the first one outermost; each is what `counted` gives for a start of 0."""
+    for var, point in reversed(loops):
+        body = loop(draft, var, point.extent, body)
+    return body
 
 
 def changed(site: Site, tensor: DraftTensor, indices: list[Expr]) -> Stmt:

@@ -23,7 +23,7 @@ from generators.tir.recipes.table import ON_BLOCKS, ON_LOOPS, PRIM_RECIPES, draw
 from generators.tir.relax_caller import wrapped
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap
-from oracles.reference.values import Runtime, Tensor
+from tests.generators.tir.test_prim_recipes import tensors
 
 DRAWS = 60
 (BLOCKS,), (LOOPS,) = ON_BLOCKS, ON_LOOPS
@@ -36,9 +36,7 @@ def drawn(name: str) -> tuple[Program, ...]:
 
 
 def results(module: Any, program: Program) -> list[np.ndarray]:
-    found: Runtime = Interpreter(module).run(program.calls[0])
-    fields = found if isinstance(found, tuple) else (found,)
-    return [field.value for field in fields if isinstance(field, Tensor)]
+    return tensors(Interpreter(module).run(program.calls[0]))
 
 
 def rewritten(module: Any, *entries: Any) -> Any:
