@@ -190,7 +190,7 @@ OPERATORS = (
     _binary("bitwise_or", np.bitwise_or, _bits, Rounding.EXACT, _INT_PAIR),
     _binary("bitwise_xor", np.bitwise_xor, _bits, Rounding.EXACT, _INT_PAIR),
     _binary("left_shift", np.left_shift, _shifted_left, Rounding.EXACT, _SHIFT),
-    _binary("right_shift", np.right_shift, lambda a, b: a, Rounding.EXACT, _SHIFT),
+    _binary("right_shift", np.right_shift, lambda a, b: a.hull(Range(0, 0, True)), Rounding.EXACT, _SHIFT),
     Operator("relax.where", _draw_where, np.where, Rounding.MOVE, elementwise=True),
     Operator("relax.ewise_fma", _draw_fma, lambda a, b, c: a * b + c, Rounding.RING, elementwise=True,
              own_specials=MULTIPLIED_AND_ADDED),

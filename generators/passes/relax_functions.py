@@ -148,7 +148,7 @@ FUNCTION_ROWS = (
         fires=Fires(
             recipes=(
                 *("private_calls", "private_calls_symbolic", "recursive_private"),
-                *("impure_private", "private_shared"),
+                *("impure_private", "private_shared", "polymorphic_private"),
             ),
             wants=frozenset({Feature.PRIVATE_FUNCTIONS}),
             rate=Rate(10),

@@ -30,7 +30,10 @@ SHAPES = {
     "MatchCast": ("match_cast_redundant", "match_cast_defines_symbol"),
     "Tuple": ("tuple_bound", "tuple_nested", "nested_results", *_NESTED),
     "TupleGetItem": ("tuple_bound", "several_outputs", "private_tuple_arguments", "nested_results", *_NESTED),
-    "GlobalVar": ("private_calls", "private_twins", "private_calls_symbolic", "recursive_private", "private_shared"),
+    "GlobalVar": (
+        *("private_calls", "private_twins", "private_calls_symbolic", "recursive_private", "private_shared"),
+        "polymorphic_private",
+    ),
     "ShapeExpr": ("symbolic_shapes", "shape_of"),
     "Function": ("recursive_private", "local_functions_capturing", "returned_closures", "recursive_local"),
     "relax.memory.view": ("memory_views",),

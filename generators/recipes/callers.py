@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+from generators import tvm_api
+from generators.ranges import Range
 from generators.recipes import blocks as b
+from generators.recipes.bindings import cast_to
 from generators.recipes.functions import Build, called, finish_result, private
 from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
-from generators.relax.calls_and_ifs import draw_impure
+from generators.relax.calls_and_ifs import draw_impure, emit_call
 from generators.relax.frames import FunctionFrame, PrivateFunction
 from generators.relax.functions import draw_function
 from generators.relax.scope import Scope
+from generators.relax.values import Value
+from generators.tvm_api import Var
+from generators.unavailable import Unavailable
 
 
 def impure_private(s: Scope) -> None:
@@ -73,7 +80,47 @@ def _public(s: Scope, build: Build) -> None:
     module.public[name] = frame
 
 
+def polymorphic_private(s: Scope) -> None:
+    """A private function whose parameters say less of a shape than its callers know (a symbol for each dim, the rank,
+    the dtype alone), called on tensors of several shapes: what holds for one call does not for all."""
+    ranks = [s.source.integer(1, 3)] * 3
+    symbolic = s.source.flip()
+    if not symbolic and s.source.flip(KNOBS.functions.any_rank):
+        ranks = [s.source.integer(0, 3) for _ in ranks]
+    values = s.draw_range("float32")
+    count = s.source.integer(1, 2)
+    own: set[Var] = set()
+
+    def build(inner: Scope) -> None:
+        if symbolic:
+            dims = tuple(inner.frame.new_symbol(inner.source) for _ in range(ranks[0]))
+            operands = [b.parameter(inner, dims, values=values) for _ in range(count)]
+        else:
+            rank = ranks[0] if len(set(ranks)) == 1 else -1
+            operands = [_hidden_parameter(inner, rank, values) for _ in range(count)]
+        own.update(x.expr for x in operands)
+        b.keep(inner, b.unary(inner, operands[0]) if count == 1 else b.binary(inner, operands[0], operands[1]))
+
+    callee = private(s, build, count=0, symbolic=symbolic)
+    s.frame.module.private.remove(callee)
+    for rank in ranks[: s.source.integer(2, 3)]:
+        shape = tuple(b.small(s) for _ in range(rank))
+        here = [(var, replace(spec, shape=shape) if var in own else spec) for var, spec in callee.parameters]
+        out = emit_call(s, callee.gvar, replace(callee, parameters=tuple(here)), shape)
+        if out is None:
+            raise Unavailable("the result is of no use")
+        if isinstance(out, Value) and out.dims is None and s.source.flip():
+            out = cast_to(s, out, shape)
+        finish_result(s, out)
+
+
+def _hidden_parameter(s: Scope, rank: int, values: Range) -> Value:
+    """A parameter whose type hides its dims, and its rank where that is -1. Its shape is another one in each call."""
+    return s.frame.add_typed_parameter(tvm_api.tensor_type(None, "float32", rank), None, (), "float32", values)
+
+
 RECIPES = (
+    Recipe("polymorphic_private", polymorphic_private),
     Recipe("impure_private", impure_private, plain=True),
     Recipe("private_shared", private_shared),
 )

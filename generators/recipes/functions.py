@@ -98,7 +98,7 @@ _TWINS: tuple[b.BinaryCall, ...] = (
 
 
 def private_calls_symbolic(s: Scope) -> None:
-    """A private function of symbolic shape, called with one or two shapes; shape parameters, unused parameters."""
+    """A private function of symbolic shape, called once or twice on one shape; its result may have another shape."""
 
     def build(inner: Scope) -> None:
         n = inner.frame.new_symbol(inner.source)

@@ -234,6 +234,8 @@ class FunctionRecipeKnobs:
     """A private function has one more caller of another kind."""
     called_through: float = 0.3
     """Another private function calls the first."""
+    any_rank: float = 0.3
+    """Arguments of a function that knows no shape differ in rank as well."""
     second_parameter: float = 0.4
     """Two parameters have the same symbol."""
     result_reshaped: float = 0.4

@@ -115,12 +115,13 @@ def draw_local_call(s: Scope) -> None:
         emit_call(s, var, callee)
 
 
-def emit_call(s: Scope, target: Expr, callee: PrivateFunction) -> AnyValue | None:
-    """Binds a call of `target`, whose parameters and result are those of `callee`, on operands of the scope."""
+def emit_call(s: Scope, target: Expr, callee: PrivateFunction, shape: tuple[int, ...] | None = None) -> AnyValue | None:
+    """Binds a call of `target`, whose parameters and result are those of `callee`, on operands of the scope. `shape` is
+    the run-time shape of a result of which the type does not tell it."""
     arguments = [_argument(s, spec) for _, spec in callee.parameters]
     if not callee.pure:
         s.frame.impure = True
-    return s.emit(Drawn(relax.Call(target, arguments), callee.result))
+    return s.emit(Drawn(relax.Call(target, arguments), callee.result, shape))
 
 
 def _argument(s: Scope, spec: ParameterSpec) -> Expr:

@@ -23,14 +23,16 @@ class OperandKnobs:
 
     leading_first: float = 0.8
     """The operand that a chain wants comes first, else it may be a later one."""
-    same_shape: float = 0.4
+    same_shape: float = 0.35
     """An operand that broadcasts has the very shape."""
-    dim_of_one: float = 0.25
+    dim_of_one: float = 0.35
     """Else each of its dims is 1."""
-    fewer_dims: float = 0.4
-    """It lacks leading dims."""
+    fewer_dims: float = 0.5
+    """It lacks leading dims, as a bias does: a rewrite that moves a dim must move it there, too."""
     more_dims: float = 0.1
     """It has one dim more, while it has fewer than five."""
+    square: float = 0.12
+    """All dims of a new tensor are equal: then what goes along the wrong axis has the right type."""
     all_axes: float = 0.25
     """A reduction names no axes."""
     negative_axis: float = 0.3

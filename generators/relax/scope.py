@@ -154,7 +154,8 @@ class Scope:
         if self.source.flip(self.knobs.operands.same_shape):
             return self.like(value, dtypes, low, high)
         dims: list[Dim] = [1 if self.source.flip(self.knobs.operands.dim_of_one) else d for d in value.dims]
-        dims = dims[self.source.integer(0, len(dims)) :] if self.source.flip(self.knobs.operands.fewer_dims) else dims
+        if dims and self.source.flip(self.knobs.operands.fewer_dims):
+            dims = dims[self.source.integer(1, len(dims)) :]
         if value.ndim < 5 and self.source.flip(self.knobs.operands.more_dims):
             dims = [self.draw_extent(), *([1] * (value.ndim - len(dims))), *dims]
         return self.tensor(dtypes or (value.dtype,), dims=dims, low=low, high=high)
@@ -267,9 +268,10 @@ class Scope:
             for axis, n in zip(range(rank - 1, -1, -1), reversed(minimum), strict=False):
                 least[axis] = max(least[axis], n)
         dims: list[Dim] = []
+        square = rank > 1 and minimum is None and self.source.flip(self.knobs.operands.square)
         room = self.knobs.max_elements
         for place, n in enumerate(least, 1):
-            dim = self.draw_dim(n, static)
+            dim = dims[0] if square and dims else self.draw_dim(n, static)
             most = room >> (rank - place)  # the axes to come may have two elements each
             if extent(dim) > max(most, 1):
                 dim = max(n, min(most, 2), 1)

@@ -120,6 +120,12 @@ def calls_to_functions(count: int) -> Callable[[Program], bool]:
     return holds
 
 
+def one_function_of_several_shapes(program: Program) -> bool:
+    calls = [v for v in values_of(program) if isinstance(v, tvm_api.Call) and isinstance(v.op, relax.GlobalVar)]
+    seen = {(call.op.name_hint, str([tvm_api.type_of(argument) for argument in call.args])) for call in calls}
+    return len(seen) > len({name for name, _ in seen})
+
+
 def private_functions(program: Program) -> list[Any]:
     functions = [f for f in program.module.functions.values() if isinstance(f, relax.Function)]
     return [f for f in functions if not (f.attrs and "global_symbol" in f.attrs)]
@@ -323,6 +329,7 @@ PREDICATES: dict[str, Callable[[Program], bool]] = {
     "match_cast_beside": match_cast,
     "impure_private": any_of(has("relax.print"), has("relax.assert_op")),
     "private_shared": calls_to_functions(2),
+    "polymorphic_private": one_function_of_several_shapes,
 }  # fmt: skip
 
 

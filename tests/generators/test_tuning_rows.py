@@ -29,8 +29,8 @@ GOAL = 0.5
 MARKS = {"llvm": ("T.parallel", "T.vectorized", "pragma_auto_unroll"), "cuda": ('"threadIdx.x"', '"blockIdx.x"')}
 """What the rules of each set write into some of the functions."""
 
-REFUSALS = (ValueError, TypeError, tvm.error.InternalError, tvm.s_tir.ScheduleError)
-"""What passes die of on some programs; that is for the oracles to say."""
+REFUSALS = (ValueError, TypeError, RuntimeError, tvm.error.InternalError, tvm.s_tir.ScheduleError)
+"""What passes die of on some programs; that is for the oracles to say. Threads of a search raise RuntimeError."""
 
 
 def target_of(row: PassRow) -> str:
