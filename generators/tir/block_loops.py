@@ -102,23 +102,27 @@ def draw_nest(
 
 def block_of(
     draft: FunctionDraft,
-    iters: list[Node],
+    iters: Sequence[Node],
     name: str,
     body: BlockBody,
     tensors: Sequence[DraftTensor] = (),
     annotations: Annotations | None = None,
+    allocated: Sequence[DraftTensor] = (),
 ) -> Node:
-    """The block with the regions that TVM's analysis finds; allocations are those of the root. Raises Unfit where the
-    analysis fails: conditions on unsigned literals do that to it in 0.27."""
+    """The block with the regions that TVM's analysis finds. tensors: those that it may touch besides the draft's;
+    allocated: its own, which are not among its regions. Raises Unfit where the analysis fails: conditions on unsigned
+    literals do that to it in 0.27."""
     known = [t.buffer for t in (*draft.tensors, *tensors)]
+    own = [t.buffer for t in allocated]
     matches = list(body.match_buffers)
-    bare = s_tir.SBlock(iters, [], [], name, body.statement, body.init, None, matches)
+    bare = s_tir.SBlock(list(iters), [], [], name, body.statement, body.init, own, matches)
     try:
-        reads, writes = tvm_api.regions_of(bare, known)
+        found = tvm_api.regions_of(bare, known)
     except ValueError as error:
         raise Unfit("TVM finds no regions") from error
+    reads, writes = ([r for r in regions if not any(r.source.same_as(b) for b in own)] for regions in found)
     draft.read |= {str(r.source.name) for r in reads} - {str(w.source.name) for w in writes}
-    return s_tir.SBlock(iters, list(reads), list(writes), name, body.statement, body.init, None, matches, annotations)
+    return s_tir.SBlock(list(iters), reads, writes, name, body.statement, body.init, own, matches, annotations)
 
 
 def conjunction(conditions: Sequence[Expr]) -> Expr:

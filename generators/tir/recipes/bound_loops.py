@@ -9,12 +9,11 @@ from types import MappingProxyType
 import tvm
 from tvm import s_tir, tirx
 
-from generators import tvm_api
 from generators.ranges import Range
 from generators.source import Source, favour
-from generators.tir.block_loops import BlockBody
+from generators.tir.block_loops import BlockBody, block_of
 from generators.tir.expressions import Operands
-from generators.tir.function_draft import Annotations, DraftTensor, Extent, FunctionDraft, Unfit
+from generators.tir.function_draft import Annotations, DraftTensor, Extent, FunctionDraft
 from generators.tir.functions import finished
 from generators.tir.knobs import DEFAULT, TirKnobs
 from generators.tir.launch import SERIAL, made_of, threads_of
@@ -115,27 +114,7 @@ def realized(
 
     known: tensors that blocks around this one have allocated. Raises Unfit where the analysis fails.
     """
-    axes = [one for one, _ in iters]
-    seen = [t.buffer for t in (*draft.tensors, *known)]
-    bare = s_tir.SBlock(axes, [], [], name, body.statement, body.init, [t.buffer for t in allocated])
-    try:
-        reads, writes = tvm_api.regions_of(bare, seen)
-    except ValueError as error:
-        raise Unfit("TVM finds no regions") from error
-    own = [t.buffer for t in allocated]
-    reads, writes = ([r for r in found if not any(r.source.same_as(b) for b in own)] for found in (reads, writes))
-    draft.read |= {str(r.source.name) for r in reads} - {str(w.source.name) for w in writes}
-    block = s_tir.SBlock(
-        axes,
-        reads,
-        writes,
-        name,
-        body.statement,
-        body.init,
-        own,
-        list(body.match_buffers),
-        dict(annotations),
-    )
+    block = block_of(draft, [one for one, _ in iters], name, body, known, dict(annotations), allocated)
     where = tirx.IntImm("bool", 1) if predicate is None else predicate
     return s_tir.SBlockRealize([value for _, value in iters], where, block)
 
