@@ -21,9 +21,10 @@ HAPPENED = frozenset(
     {
         *("InternalError", "IndexError", "KeyError", "AttributeError", "NameError", "UnboundLocalError"),
         *("ZeroDivisionError", "OverflowError", "RecursionError", "StopIteration", "MemoryError", "UnicodeDecodeError"),
+        "AssertionError",
     }
 )
-"""Kinds that C++ code raises by accident: internal checks, and containers asked for what they do not hold."""
+"""Kinds that no code refuses a module with: checks of its own, and containers asked for what they do not hold."""
 
 # The patterns below read messages of TVM, which has no other way to say these things. None reads a message of ours.
 _CONVERSION = re.compile(
@@ -52,9 +53,9 @@ _NUMPY = Path(np.__file__).parent
 def raised_from(exception: BaseException) -> Raised:
     """The exception as a value.
 
-    `explicit` is true for a diagnostic: raised by a `raise` statement (not one inside an item or attribute look-up,
-    and not one of Python's library or NumPy, which know nothing of passes, unless it is about the environment), or by
-    C++ with a kind and a text that explains. tvm_ffi appends C++ frames to Python's traceback in order of calls, so the
+    `explicit` is true for a diagnostic: raised by C++ or by a `raise` statement with a kind and a text that explains
+    (not inside an item or attribute look-up, and not in Python's library or NumPy, which know nothing of passes, unless
+    it is about the environment). tvm_ffi appends C++ frames to Python's traceback in order of calls, so the
     last frame with a file is where the error came from.
     """
     frames = traceback.extract_tb(exception.__traceback__)
@@ -75,13 +76,13 @@ def said_by(exception: BaseException) -> str:
 
 def _is_explicit(exception: BaseException, message: str, frames: traceback.StackSummary) -> bool:
     kind = type(exception).__name__
-    if kind == "InternalError" or _CONVERSION.search(headline(message)):
+    if kind in HAPPENED or _CONVERSION.search(headline(message)):
         return False
     last = next((frame for frame in reversed(frames) if frame.filename != "<unknown>"), None)
     if last is not None and _is_of_a_library(last.filename):
         return _is_of_the_environment(exception, last.filename)
     if last is None or not last.filename.endswith(".py"):
-        return kind not in HAPPENED
+        return True
     if _is_look_up(last):
         return False
     line = last.line or linecache.getline(last.filename, last.lineno or 0)
