@@ -29,6 +29,7 @@ from generators.relax.scope import Scope
 from generators.source import Echo, SeededSource, Source, weighted
 from generators.targets import TARGETS, TargetRow
 from generators.tir.dead_prim_func import with_dead_prim_func
+from generators.tir.hints import with_hints
 from generators.tir.integers import draw_integer_func
 from generators.tir.prim_program import PrimProgram
 from generators.tir.recipes.table import ON_BLOCKS, ON_LOOPS, draw_recipe, fitting
@@ -184,6 +185,12 @@ def _with_dead(source: Source, program: Program, steps: Sequence[PlannedPass], r
     return with_dead_prim_func(source, program) if source.flip(share) else program
 
 
+def _with_hints(source: Source, program: Program, steps: Sequence[PlannedPass], repertoire: Repertoire) -> Program:
+    """The program, in most cases with what the passes drawn one by one read from its PrimFuncs."""
+    names = {name for row in to_fire(steps, repertoire.rows).drawn for name in row.fires.hints}
+    return with_hints(source, program, names) if names and source.flip(KNOBS.prim_func.hinted) else program
+
+
 def _without_tail(
     source: Source, steps: tuple[PlannedPass, ...], under_test: tuple[str, ...] | None
 ) -> tuple[PlannedPass, ...]:
@@ -232,7 +239,7 @@ def draw_from(source: Source, plan: Plan, repertoire: Repertoire, index: int) ->
     steps = _without_tail(source, steps, repertoire.under_test)
     seed, useless = draw_seed(source, repertoire.seeds, plan.trust) if seeded else (None, Counter[str]())
     drawn_program = seed or _program_for(source, steps, repertoire, target, plan.deadline_s)
-    program = seed or _with_dead(source, drawn_program, steps, repertoire)
+    program = seed or _with_hints(source, _with_dead(source, drawn_program, steps, repertoire), steps, repertoire)
     drawn = instantiate(source, steps, program.facts, repertoire.rows, target)
     if not drawn.passes:
         raise Unavailable("no pass has anything to do in this program")

@@ -49,6 +49,8 @@ class PrimFuncKnobs:
     in_order: float = 0.4
     """Where passes of TIR are under test and none has a shape of its own: statements and blocks whose order, predicates
     and indices matter. `lowering` and `scheduled` are of the rest."""
+    hinted: float = 0.75
+    """Annotations and attributes that the passes read: without any, they must not do what those ask for."""
     integers: float = 0.7
     """Programs that go through small ranges of integers, where only rewrites of integer expressions are under test."""
     dead: float = 0.03

@@ -286,6 +286,8 @@ class Fires:
     marks: tuple[str, ...] = ()
     """Attributes, annotations, scopes and intrinsics that `prim_recipes` hold and few other programs: code of a loaded
     pass that names one of them is about the same shapes."""
+    hints: frozenset[str] = frozenset()
+    """Annotations and attributes (rows of `generators.tir.hints`) that the pass reads: drawn PrimFuncs get some."""
     shapes: tuple[str, ...] = ()
     """Recipes with the nodes that the code of the pass names, where that can be read. A share of its programs gets
     one."""

@@ -75,7 +75,7 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.CompactBufferAllocation",
         "src/s_tir/transform/compact_buffer_region.cc: buffers shrink to the region that is used",
         Place(at(Phase.OPAQUE), gives=Phase.COMPACT),
-        fires=Fires(rate=Rate(9)),
+        fires=Fires(rate=Rate(9), hints=frozenset({"buffer_dim_align"})),
     ),
     tir_row(
         "s_tir.LowerAutoCopy",

@@ -18,6 +18,7 @@ from generators.passes.knobs import KNOBS
 from generators.passes.row import PassRow
 from generators.passes.table import PASSES
 from generators.program_facts import Feature
+from generators.tir.hints import HINTS
 
 MOST = 24
 """Code that names more operators than this is about operators in general."""
@@ -38,7 +39,7 @@ SHAPES = {
     "Function": ("recursive_private", "local_functions_capturing", "returned_closures", "recursive_local"),
     "relax.memory.view": ("memory_views",),
     "relax.memory.ensure_zero_offset": ("memory_views",),
-    "relax.call_tir": ("call_tir_scalars", "kernels_in_a_row"),
+    "relax.call_tir": ("call_tir_scalars", "kernels_in_a_row", "kernel_of_two_shapes"),
     "relax.call_tir_inplace": ("call_tir_inplace",),
     "relax.memory.alloc_storage": ("kernels_in_a_row", "kernels_of_symbols"),
     "relax.builtin.alloc_tensor": ("kernels_in_a_row", "kernels_of_symbols"),
@@ -65,7 +66,7 @@ def with_vocabulary(row: PassRow, make: Callable[..., object]) -> PassRow:
 
 def like_passes(row: PassRow, words: Set[str]) -> PassRow:
     """The row with the recipes, the options and the features of the passes of TVM that the code names, by their
-    constructor or by a mark that they look for.
+    constructor or by a mark that they look for, and with the hints that it names.
 
     A pass of Relax takes what Relax passes fire on, one of TIR what TIR passes fire on; shapes of PrimFunc suit both.
     """
@@ -79,6 +80,7 @@ def like_passes(row: PassRow, words: Set[str]) -> PassRow:
             shapes=tuple(recipe for each in known for recipe in each.recipes),
             prim_recipes=tuple(dict.fromkeys(recipe for other in named for recipe in other.fires.prim_recipes)),
             options=tuple(dict.fromkeys(text for each in fires for text in each.options)),
+            hints=frozenset(words & HINTS.keys()),
             wants=row.fires.wants | frozenset(want for each in known for want in each.wants if want in _OF_PROGRAMS),
         ),
     )

@@ -74,29 +74,6 @@ def private_calls(s: Scope) -> None:
         finish_result(s, value)
 
 
-def private_twins(s: Scope) -> None:
-    """Two private functions of one type that do different things, both called."""
-    dims = s.draw_dims((1, 3), static=True, nonempty=True)
-    first = s.source.integer(0, len(_TWINS) - 1)
-    second = (first + s.source.integer(1, len(_TWINS) - 1)) % len(_TWINS)
-    for made in (_TWINS[first], _TWINS[second]):
-
-        def build(inner: Scope, made: b.BinaryCall = made) -> None:
-            x, y = b.parameter(inner, dims), b.parameter(inner, dims)
-            op, ranges = made
-            b.finish(inner, b.call(inner, op(x.expr, y.expr), ranges(x.range, y.range)))
-
-        finish_result(s, called(s, private(s, build, count=0)))
-
-
-_TWINS: tuple[b.BinaryCall, ...] = (
-    (relax.op.add, Range.__add__),
-    (relax.op.subtract, Range.__sub__),
-    (relax.op.maximum, Range.maximum),
-    (relax.op.minimum, Range.minimum),
-)
-
-
 def private_calls_symbolic(s: Scope) -> None:
     """A private function of symbolic shape, called once or twice on one shape; its result may have another shape."""
 
@@ -143,7 +120,7 @@ def _shape_parameter(s: Scope, symbol: SymbolicDim) -> None:
 
 
 def _tuple_parameter(s: Scope, count: int, *, nested: bool = False) -> TupleValue:
-    """A parameter that is a tuple of float32 tensors, the last of them in a tuple of its own with `nested`."""
+    """A parameter that is a tuple of float32 tensors, one of them in a tuple of its own with `nested`."""
     specs: list[ParameterSpec] = []
     types: list[Type] = []
     fields: list[AnyValue] = []
@@ -154,8 +131,9 @@ def _tuple_parameter(s: Scope, count: int, *, nested: bool = False) -> TupleValu
         types.append(tvm_api.tensor_type(shape, "float32"))
         fields.append(Value(None, shape, shape, "float32", values))
     if nested:
-        specs[-1], types[-1] = ParameterSpec(fields=(specs[-1],)), tvm_api.TupleType([types[-1]])
-        fields[-1] = TupleValue(None, (fields[-1],))
+        at = s.source.integer(0, count - 1)
+        specs[at], types[at] = ParameterSpec(fields=(specs[at],)), tvm_api.TupleType([types[at]])
+        fields[at] = TupleValue(None, (fields[at],))
     var = s.frame.new_var(tvm_api.TupleType(types), stem="p")
     s.frame.parameters.append((var, ParameterSpec(fields=tuple(specs))))
     whole = TupleValue(var, tuple(fields))
@@ -339,7 +317,6 @@ def external_workspace(s: Scope) -> None:
 
 RECIPES = (
     Recipe("private_calls", private_calls),
-    Recipe("private_twins", private_twins),
     Recipe("private_calls_symbolic", private_calls_symbolic),
     Recipe("private_parameter_defines_symbol", parameter_defines_symbol),
     Recipe("private_tuple_arguments", private_tuple_arguments),

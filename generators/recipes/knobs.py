@@ -242,7 +242,7 @@ class FunctionRecipeKnobs:
     """The result has the symbol in another shape."""
     symbol_in_tensor: float = 0.7
     """The symbol is defined by a tensor's type, else by a shape parameter."""
-    parameter_nested: float = 0.2
+    parameter_nested: float = 0.4
     """A tuple parameter holds a tuple."""
     field_used: float = 0.7
     """A field of a tuple parameter is used."""

@@ -182,7 +182,28 @@ def indices_of_shape(s: Scope) -> None:
     b.finish(s, index, out)
 
 
+def kernel_of_two_shapes(s: Scope) -> None:
+    """One operator for two symbolic shapes on the same operands: lowered, two calls of one PrimFunc that only the
+    type of the result tells apart."""
+    s.frame.symbolic = True
+    x = b.parameter(s, s.source.pick(((1,), (1, 1))))
+    fills = s.source.flip()
+    for _ in range(2):
+        n = s.frame.new_symbol(s.source)
+        own = b.parameter(s, [n, 2])
+        shape = s.shape_expr([n, 2])
+        out = (
+            b.call(s, relax.op.full(shape, b.literal(2.0, "float32"), "float32"), Range(2, 2, True))
+            if fills
+            else b.call(s, relax.op.broadcast_to(x.expr, shape), x.range)
+        )
+        b.keep(s, out)
+        if s.source.flip():
+            b.keep(s, b.add(s, out, own))
+
+
 RECIPES = (
+    Recipe("kernel_of_two_shapes", kernel_of_two_shapes),
     Recipe("symbolic_shapes", symbolic_shapes),
     Recipe("symbol_of_functions", symbol_of_functions),
     Recipe("symbolic_upper_bound", symbolic_upper_bound),

@@ -20,6 +20,7 @@ from generators.recipes import (
     recursion,
     schedulable,
     symbolic,
+    twins,
     weights,
 )
 from generators.recipes.recipe import Recipe as Recipe
@@ -33,6 +34,7 @@ RECIPES: dict[str, Recipe] = join(
     + bindings.RECIPES
     + functions.RECIPES
     + callers.RECIPES
+    + twins.RECIPES
     + weights.RECIPES
     + symbolic.RECIPES
     + lowered.RECIPES

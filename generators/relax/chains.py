@@ -66,7 +66,7 @@ def draw_chain(s: Scope) -> None:
 
 
 def _draw_chain(s: Scope, rows: Sequence[Operator]) -> None:
-    chain = _Chain(s, rows or weighted(s.source, _KINDS))
+    chain = _Chain(s, rows or weighted(s.source, _KINDS), named=bool(rows))
     value = _part(s, chain.opened()) if rows and s.source.flip(s.knobs.chains.opened) else _start(s)
     if value is None or s.frame.is_fixed(value.expr):
         raise Unavailable("what depends on no parameter is folded as a whole")
@@ -110,10 +110,11 @@ def _is_rich(value: Value, elements: int) -> bool:
 class _Chain:
     """The calls of one chain: `last` is the operator of the newest, `given` the choices made for each operator."""
 
-    def __init__(self, scope: Scope, rows: Sequence[Operator]) -> None:
+    def __init__(self, scope: Scope, rows: Sequence[Operator], *, named: bool = False) -> None:
         self._scope = scope
         self._knobs = scope.knobs.chains
         self._rows = rows
+        self._named = named
         self._last: Operator | None = None
         self._given: dict[str, list[Any]] = {}
 
@@ -130,12 +131,17 @@ class _Chain:
         """Binds a call of one of the operators that takes the values. Raises Unavailable where none does."""
         source, last = self._scope.source, self._last
         for _ in range(self._knobs.tries):
-            row = last if last is not None and source.flip(self._knobs.same) else source.pick(self._rows)
+            row = last if last is not None and source.flip(self._knobs.same) else self._next()
             result = self._called(row, values)
             if result is not None:
                 self._last = row
                 return result
         raise Unavailable("no operator of this kind takes the value")
+
+    def _next(self) -> Operator:
+        """One of the operators of this chain, or another one where they were named."""
+        source = self._scope.source
+        return source.pick(weighted(source, _KINDS) if self._named and source.flip(self._knobs.others) else self._rows)
 
     def join(self, values: Sequence[Value], rows: Sequence[Operator] = _JOINS) -> AnyValue:
         """Binds a call of one of these operators that takes the values. Raises Unavailable where none does."""

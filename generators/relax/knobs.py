@@ -146,6 +146,9 @@ class ChainKnobs:
     opened: float = 0.4
     """A chain of named operators begins with a call of one as its row draws it: rows know which numbers and axes tell
     their operator from others, and a chain gives it what it has."""
+    others: float = 0.2
+    """An operator that is not named is in a chain of named ones: what a pass does not know by name it may take for one
+    that it knows."""
     same: float = 0.3
     """An operator follows itself: passes merge two of a kind most."""
     likewise: float = 0.6

@@ -24,6 +24,8 @@ class TirKnobs:
     """Statements in all of such a function after which nothing nests any more: few loops hold many."""
     depths: tuple[tuple[int, int], ...] = ((1, 2), (2, 5), (3, 2))
     """(depth, weight): how deep expressions nest."""
+    hints: float = 0.6
+    """A block, a loop or a function carries a hint, of those that the passes look for, where it may."""
     max_elements: int = 1024
     """Largest tensor: small enough to interpret in milliseconds."""
     max_iterations: int = 20_000

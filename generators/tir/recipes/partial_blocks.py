@@ -1,7 +1,8 @@
-"""Blocks that run for a part of their loops, over what an earlier block has stored: with predicates of their own, also
-where they reduce, in triangles of loops, and reading from the other end.
+"""Blocks that change a part of what an earlier block has stored: with predicates of their own, also where they reduce,
+under a condition inside, without an init, in triangles of loops, and reading from the other end.
 
-What splits, reorders, merges or lowers such loops has to keep the predicate, also on the init, and the order.
+What splits, reorders, merges, caches or lowers such loops has to keep the predicate, also on the init, what was there
+before, and the order.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from tvm import s_tir, tirx
 
 from generators.ranges import Range
-from generators.source import Source
+from generators.source import Source, favour
 from generators.tir.block_loops import REDUCE, SPATIAL, BlockBody, block_of, conjunction
 from generators.tir.expressions import Operands
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, load
@@ -26,7 +27,7 @@ from generators.tir.recipes.plain_knobs import AROUND, KNOBS
 from generators.tir.recipes.recipe import PrimRecipe
 from generators.tir.recipes.surroundings import NUMBERS, counted, loop, nested
 from generators.tir.site import sequence, store
-from generators.tir.terms import Term
+from generators.tir.terms import Term, held
 from generators.tvm_api import Expr, Stmt
 
 
@@ -66,17 +67,43 @@ def _value(draft: FunctionDraft, dtype: str, terms: list[Term], *leaves: Term) -
     return made_of(Operands(draft, [], terms), dtype, draft.source.integer(0, 1), *leaves)
 
 
-def _filled(draft: FunctionDraft, *dims: Extent) -> tuple[DraftTensor, Stmt]:
-    """A new output, and the loops that fill it, each element with another value where its type has so many."""
+def _filled(draft: FunctionDraft, *dims: Extent, values: Range | None = None) -> tuple[DraftTensor, Stmt]:
+    """A new tensor, and the loops that fill it: each element with another value where its type has so many, or all
+    with one number. values: those of the fill, if not all that the tensor may hold."""
     dtype = draft.source.pick(NUMBERS)
-    values, fraction = held_range(dtype)
-    tensor = draft.add_tensor("T", dims, dtype, values, fraction=fraction, role="output")
+    whole, fraction = held_range(dtype)
+    role = "output" if draft.source.flip(KNOBS.parts.output) else "local"
+    tensor = draft.add_tensor("T", dims, dtype, whole, fraction=fraction, role=role)
+    values = _of_dtype(values or whole, dtype)
+    number = draft.source.integer(int(values.low), int(values.high))
+    constant = draft.source.flip(KNOBS.parts.constant)
     loops = [counted(draft, dim) for dim in dims]
 
     def make(terms: list[Term]) -> BlockBody:
-        return BlockBody(store(tensor, _value(draft, dtype, terms, *terms), [term.expr for term in terms]))
+        one = Term(tirx.const(number, dtype), dtype, Range(number, number, True), 0)
+        value = one if constant else held(_value(draft, dtype, terms, *terms), values, 0)
+        return BlockBody(store(tensor, value, [term.expr for term in terms]))
 
     return tensor, nested(draft, loops, _block(draft, [_Axis(point.extent, var) for var, point in loops], make))
+
+
+def _of_dtype(values: Range, dtype: str) -> Range:
+    return Range(0 if dtype.startswith("u") else values.low, values.high, True)
+
+
+def _shown(draft: FunctionDraft, tensor: DraftTensor) -> list[Stmt]:
+    """The loops that write a tensor into an output, where it is none itself."""
+    if tensor.role == "output":
+        return []
+    out = draft.add_tensor("T", tensor.dims, tensor.dtype, tensor.range, fraction=tensor.fraction, role="output")
+    loops = [counted(draft, dim) for dim in tensor.dims]
+
+    def make(terms: list[Term]) -> BlockBody:
+        at = [term.expr for term in terms]
+        read = load(tensor, at)
+        return BlockBody(store(out, read if draft.source.flip() else _value(draft, out.dtype, terms, read), at))
+
+    return [nested(draft, loops, _block(draft, [_Axis(point.extent, var) for var, point in loops], make))]
 
 
 def _another(draft: FunctionDraft, tensor: DraftTensor, terms: list[Term], at: list[Expr]) -> Term:
@@ -108,7 +135,7 @@ def _for_some(draft: FunctionDraft) -> Stmt:
         return BlockBody(store(tensor, _another(draft, tensor, terms, at), at))
 
     part = _block(draft, [_Axis(length, var)], make, _part(draft, length, var))
-    return sequence(fill, loop(draft, var, length, part))
+    return sequence(fill, loop(draft, var, length, part), *_shown(draft, tensor))
 
 
 def _reduced_for_some(draft: FunctionDraft) -> Stmt:
@@ -128,7 +155,45 @@ def _reduced_for_some(draft: FunctionDraft) -> Stmt:
 
     where = _part(draft, length, outer[0])
     part = _block(draft, [_Axis(length, outer[0]), _Axis(turns, inner[0], REDUCE)], make, where)
-    return sequence(fill, nested(draft, (outer, inner) if draft.source.flip() else (inner, outer), part))
+    loops = nested(draft, (outer, inner) if draft.source.flip() else (inner, outer), part)
+    return sequence(fill, loops, *_shown(draft, tensor))
+
+
+def _reduced_onto(draft: FunctionDraft) -> Stmt:
+    """A reduction without an init: it goes on from what is there."""
+    length, turns = _length(draft), draft.extent(draft.source.integer(1, KNOBS.parts.turns))
+    tensor, fill = _filled(draft, length, values=KNOBS.parts.term)
+    terms_of = _of_dtype(KNOBS.parts.term, tensor.dtype)
+    given = draft.add_tensor("A", (length, turns), tensor.dtype, terms_of, role="input")
+    outer, inner = counted(draft, length), counted(draft, turns)
+    kind = favour(draft.source, tirx.Add, tirx.Max, tirx.Min)
+
+    def make(terms: list[Term]) -> BlockBody:
+        at = [terms[0].expr]
+        whole = kind(load(tensor, at).expr, load(given, [terms[0].expr, terms[1].expr]).expr)
+        return BlockBody(store(tensor, Term(whole, tensor.dtype, tensor.range, tensor.fraction), at))
+
+    part = _block(draft, [_Axis(length, outer[0]), _Axis(turns, inner[0], REDUCE)], make)
+    loops = nested(draft, (outer, inner) if draft.source.flip() else (inner, outer), part)
+    return sequence(fill, loops, *_shown(draft, tensor))
+
+
+def _if_inside(draft: FunctionDraft) -> Stmt:
+    """A block that stores under a condition in its body, and possibly something else before."""
+    length = _length(draft)
+    tensor, fill = _filled(draft, length)
+    var, _ = counted(draft, length)
+    other = draft.add_tensor("T", (length,), tensor.dtype, tensor.range, fraction=tensor.fraction, role="output")
+
+    def make(terms: list[Term]) -> BlockBody:
+        at = [terms[0].expr]
+        where = _part(draft, length, terms[0].expr)
+        change = tirx.IfThenElse(where, store(tensor, _another(draft, tensor, terms, at), at), None)
+        beside = store(other, _value(draft, tensor.dtype, terms, terms[0]), at)
+        return BlockBody(sequence(*((change, beside) if draft.source.flip() else (beside, change))))
+
+    part = _block(draft, [_Axis(length, var)], make)
+    return sequence(fill, loop(draft, var, length, part), *_shown(draft, tensor))
 
 
 def _triangle(draft: FunctionDraft) -> Stmt:
@@ -149,7 +214,7 @@ def _triangle(draft: FunctionDraft) -> Stmt:
     order = (var, inner) if dims[0] is length else (inner, var)
     part = _block(draft, [_Axis(dim, value) for dim, value in zip(dims, order, strict=True)], make)
     rows = tirx.For(inner, draft.number(0), count, tirx.ForKind.SERIAL, part)
-    return sequence(fill, loop(draft, var, length, rows))
+    return sequence(fill, loop(draft, var, length, rows), *_shown(draft, tensor))
 
 
 def _from_elsewhere(draft: FunctionDraft) -> Stmt:
@@ -169,6 +234,9 @@ def _from_elsewhere(draft: FunctionDraft) -> Stmt:
     return sequence(fill, loop(draft, var, length, _block(draft, [_Axis(length, var)], make)))
 
 
-_KINDS: tuple[Callable[[FunctionDraft], Stmt], ...] = (_for_some, _reduced_for_some, _triangle, _from_elsewhere)
+_KINDS: tuple[Callable[[FunctionDraft], Stmt], ...] = (
+    *(_for_some, _reduced_for_some, _reduced_onto),
+    *(_if_inside, _triangle, _from_elsewhere),
+)
 
 RECIPES = (PrimRecipe("partial_blocks", draw_partial_blocks, host=True),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from generators.ranges import Range
 from generators.tir.knobs import ONE_OF_SOME, TirKnobs
 
 AROUND = replace(ONE_OF_SOME, statements=(0, 2), forms=replace(ONE_OF_SOME.forms, dead=0.0, symbolic=0.1))
@@ -172,6 +173,14 @@ class PartialBlockKnobs:
     """Such blocks in a function, each with one that fills what it changes."""
     lengths: tuple[int, ...] = (5, 6, 7, 9, 10, 4, 8, 3)
     """Of a loop: more that are no multiple of a vector than others, and longer than one."""
+    output: float = 0.6
+    """What is changed in parts is an output, else a local tensor that a later block reads."""
+    constant: float = 0.3
+    """It is filled with one number, as padding is."""
+    turns: int = 4
+    """Most terms of a reduction without an init."""
+    term: Range = Range(-5, 5, True)
+    """What such a reduction begins with and adds: sums stay in the range of the tensor without being cut."""
 
 
 @dataclass(frozen=True, slots=True)

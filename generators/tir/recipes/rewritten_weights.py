@@ -11,12 +11,13 @@ from generators.source import Source
 from generators.tir.block_loops import SPATIAL, BlockAxis, BlockBody, draw_nest
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, input_range, load
 from generators.tir.functions import begun, finished
+from generators.tir.hints import annotated_block
 from generators.tir.prim_program import PrimProgram
 from generators.tir.recipes.plain_knobs import AROUND, KNOBS
 from generators.tir.recipes.recipe import PrimRecipe
 from generators.tir.stages import draw_pointwise
 from generators.tir.terms import Term
-from generators.tvm_api import Expr, Node, Stmt
+from generators.tvm_api import Expr, Stmt
 
 _MARK = "meta_schedule.layout_rewrite_preproc"
 
@@ -61,20 +62,13 @@ def _rewritten(draft: FunctionDraft, weight: DraftTensor, layout: _Layout) -> St
 
     axes = [BlockAxis(SPATIAL, dim) for dim in weight.dims]
     nest = draw_nest(draft, draft.new_name("rewrite"), axes, body, plain=True)
-    mark = 0 if draft.source.flip(KNOBS.weights.skipped) else 1
-    return tvm_ffi.structural_map(nest, (s_tir.SBlock, lambda block: _noted(block, mark)))
+    notes = {_MARK: tirx.IntImm("int32", 0 if draft.source.flip(KNOBS.weights.skipped) else 1)}
+    return tvm_ffi.structural_map(nest, (s_tir.SBlock, lambda block: annotated_block(block, notes)))
 
 
 def _index(draft: FunctionDraft, axis: Expr, size: int, wrap: int) -> Expr:
     index = tirx.FloorDiv(axis, draft.number(size)) if size > 1 else axis
     return tirx.FloorMod(index, draft.number(wrap)) if wrap else index
-
-
-def _noted(block: Node, mark: int) -> Node:
-    return s_tir.SBlock(
-        block.iter_vars, block.reads, block.writes, block.name_hint, block.body, block.init, block.alloc_buffers,
-        block.match_buffers, {_MARK: tirx.IntImm("int32", mark)},
-    )  # fmt: skip
 
 
 RECIPES = (PrimRecipe("rewritten_weights", draw_rewritten_weight),)
