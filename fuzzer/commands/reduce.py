@@ -87,7 +87,8 @@ def reduce_case(path: Path, options: ReduceOptions, display: Display | None = No
             return NothingToReduce(reduction.tried)
         reduction = replace_sizes(reduction, before)
         tries = max(options.keep.flaky, 1 if reduction.shows is None else 2)
-        what = None if request.predicate is not None else shown(reduction, request.trust, tries, request.case.load)
+        asked = (reduction, request.trust, tries, request.case.load, request.own)
+        what = None if request.predicate is not None else shown(*asked)
     except KeyboardInterrupt as stop:
         raise KeyboardInterrupt(_what_is_there(out, reducing.best)) from stop
     return _result(reduction, what, request, out)
@@ -276,7 +277,8 @@ def _result(reduction: Reduction, what: Shown | None, request: Request, out: Red
             out.leave_unconfirmed(reduction, number)
         raise EnvironmentFault(_not_confirmed(reduction, what, request.keep, out))
     if out is not None:
-        out.finish(reduction, number, None if what is None or what.rate.each_time else what.rate)
+        by_reference = what is not None and what.by_reference
+        out.finish(reduction, number, None if what is None or what.rate.each_time else what.rate, by_reference)
     return ReduceResult(
         reduction.repros[number],
         reduction.reduced,
@@ -317,6 +319,11 @@ def _notes(reduction: Reduction, what: Shown | None, request: Request) -> tuple[
         for row in reduction.steps
         if row.fault
     ]
+    if what is not None and what.by_reference:
+        notes.append(
+            "TVM does not build or run what comes of it, so that the script ends with 2: `passfuzz check` has shown "
+            "the failure by the reference (-o FOLDER keeps a case for it)"
+        )
     if what is not None and not what.rate.each_time:
         notes.append(f"flaky: shows in {what.rate} fresh processes")
     return tuple(notes)

@@ -114,11 +114,15 @@ class ReductionOutput:
         else:
             self._script(self.path, best.repro, best.module_json)
 
-    def finish(self, reduction: Reduction, number: int, rate: ReproRate | None = None) -> None:
+    def finish(
+        self, reduction: Reduction, number: int, rate: ReproRate | None = None, by_reference: bool = False
+    ) -> None:
         """Keeps the script with this number, which a fresh process has confirmed, and its case. rate: where not each
-        process did."""
+        process did. by_reference: the case is one that `passfuzz check` has confirmed."""
         if self.is_folder:
-            files = reduction.folders[number] if rate is None else with_rate(reduction.folders[number], rate)
+            shown = reduction.by_reference if by_reference else None
+            files = shown.folder if shown is not None else reduction.folders[number]
+            files = files if rate is None else with_rate(files, rate)
             write_contents(self.path, files)
             # The answer of a process inside walls becomes the user's own only if it holds no code.
             if self.trusted or (self.of_module and is_plain(self.path)):

@@ -8,14 +8,18 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.answers import FAILS, PASSES
+from corpus.answers import CANNOT_RUN, FAILS, PASSES
 from corpus.loaded_file import loaded_environment
 from corpus.rate import ReproRate
 from corpus.repro import json_beside
+from corpus.whole_folder import write_folder
 from fuzzer.errors import EnvironmentFault
-from fuzzer.oneshot.messages import Reduction
+from fuzzer.oneshot.messages import ByReference, Reduction
+from fuzzer.own_numbers import DRAWN, OwnNumbers
 from fuzzer.processes import sandbox
 from fuzzer.processes.scratch import scratch_folder
+from fuzzer.processes.start import module_command, worker_environment
+from fuzzer.results import rows_of
 from reports.summary import write_text
 
 CONFIRM_S = 150.0
@@ -26,19 +30,23 @@ RUNS = 5
 @dataclass(frozen=True, slots=True)
 class Shown:
     """number: of the script. rate: how many runs showed the failure. said: the last line of a run that did not, and how
-    it ended."""
+    it ended. by_reference: TVM could not run the script, and `passfuzz check` has shown the failure."""
 
     number: int
     rate: ReproRate
     said: str = ""
+    by_reference: bool = False
 
 
-def shown(reduction: Reduction, trust: bool, tries: int = 1, load: str | None = None) -> Shown:
-    """What fresh processes say of the scripts, which are run in turn while one says that the failure is gone.
+def shown(reduction: Reduction, trust: bool, tries: int = 1, load: str | None = None, own: OwnNumbers = DRAWN) -> Shown:
+    """What fresh processes say of the scripts, which are run in turn while one says that the failure is gone. Where TVM
+    cannot run them, `passfuzz check` is asked.
 
     trust: whether a process has no walls around it. load: the user's file of passes. tries: up to so many runs may be
-    needed until the failure shows; a script that does not show it in the first run is run RUNS times at least.
+    needed until the failure shows; a script that does not show it in the first run is run RUNS times at least. own: how
+    the user has numbers compared.
     """
+    asked = [*(["--trust"] if trust else []), *(["--load", load] if load is not None else []), *_compared(own)]
     # Not the folder that the reduction has written into, where links may lie in wait.
     with scratch_folder() as folder, scratch_folder() as scratch:
         walled = None if trust else str(scratch)
@@ -53,8 +61,31 @@ def shown(reduction: Reduction, trust: bool, tries: int = 1, load: str | None = 
                 return Shown(number, ReproRate(1, 1))
             if status != PASSES:
                 break
+        case = reduction.by_reference if status == CANNOT_RUN else None
+        if case is not None and _checked(case, folder, asked):
+            return Shown(number, ReproRate(1, 1), by_reference=True)
         more = [_run(script, load, walled)[0] for _ in range(max(tries, RUNS) - 1)]
         return Shown(number, ReproRate([status, *more].count(FAILS), 1 + len(more)), said)
+
+
+def _compared(own: OwnNumbers) -> list[str]:
+    """How the user has numbers compared, as options. The case holds the inputs."""
+    limits = own.tolerance
+    return [] if limits is None else ["--rtol", repr(limits.rtol), "--atol", repr(limits.atol)]
+
+
+def _checked(case: ByReference, room: Path, asked: list[str]) -> bool:
+    """Whether `passfuzz check` finds the failure of a case in a fresh process."""
+    folder = room / "case"
+    write_folder(folder, case.folder)
+    words = module_command("fuzzer.cli", "check", str(folder), "--json", *asked)
+    try:
+        ended = subprocess.run(
+            words, capture_output=True, env=worker_environment(), timeout=CONFIRM_S, check=False, start_new_session=True
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return any(row.is_of(case.oracle, case.symptom) for row in rows_of(ended.stdout) or ())
 
 
 def _run(script: Path, load: str | None, scratch: str | None) -> tuple[int, str]:

@@ -168,6 +168,15 @@ class Better(Struct, frozen=True, tag="better"):
     folder: dict[str, bytes] = {}
 
 
+class ByReference(Struct, frozen=True):
+    """The smallest case as one that `passfuzz check` shows, where TVM does not build or run what comes of it: the files
+    of its folder, and the oracle and the symptom that it is to find there."""
+
+    folder: dict[str, bytes]
+    oracle: str
+    symptom: str
+
+
 class Reduction(Struct, frozen=True, tag="reduction"):
     """The smallest case: repro scripts, to be tried in turn, or the module; what the reduction did; the signature; what
     the script reads from `SCRIPT.json`, where TVMScript cannot say the module.
@@ -176,7 +185,8 @@ class Reduction(Struct, frozen=True, tag="reduction"):
     failures that were met, in a line each. steps: what each step of the search has cost and given. shows: how often the
     failure showed in so many tries of the case as it was given, where it did not show each time. kept: the failure, in
     a line. known: the title of its known cause, "" for a new one. stopped: the user has ended it. whole: bodies were
-    left as they are, since the module does not fail once it is built anew.
+    left as they are, since the module does not fail once it is built anew. by_reference: where the reference can show
+    what no script does.
     """
 
     repros: tuple[str, ...]
@@ -192,6 +202,7 @@ class Reduction(Struct, frozen=True, tag="reduction"):
     known: str = ""
     stopped: bool = False
     whole: bool = False
+    by_reference: ByReference | None = None
 
 
 Reply: TypeAlias = (

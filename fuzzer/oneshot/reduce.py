@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,11 +15,11 @@ from corpus.rate import ReproRate
 from corpus.reduce import Candidate, Smallest, as_case
 from corpus.reduce.candidate import count_bindings, count_statements
 from corpus.registry import SHIPPED, read_registry
-from corpus.repro import repro_text
+from corpus.repro import can_be_by_reference, repro_text
 from corpus.signature import operators_in, signature_of
 from corpus.store import contents_of
 from fuzzer.oneshot.keep import found_in, line_of, lines_of, matches
-from fuzzer.oneshot.messages import STOP, Better, Kept, NothingFails, Reduction, Request
+from fuzzer.oneshot.messages import STOP, Better, ByReference, Kept, NothingFails, Reduction, Request
 from fuzzer.oneshot.prepare import NotCarriedOut, Subject
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Say
@@ -126,6 +126,7 @@ class _Reduce:
                 "" if entry is None else entry.title,
                 stopped(subject.request),
                 smallest is not None and smallest.whole,
+                _by_reference(stored[0][0], near),
             )
         )
 
@@ -209,6 +210,14 @@ class _Reduce:
             if failure.oracle in NEED_NUMBERS
             else (),
         )
+
+
+def _by_reference(finding: Finding, near: Sequence[tuple[str, str]]) -> ByReference | None:
+    """The finding as one that the reference shows; None where that has nothing to say of it."""
+    if not can_be_by_reference(stored_from(finding)):
+        return None
+    folder = folder_of(replace(finding, by_reference=True), near)
+    return ByReference(folder, finding.oracle, finding.verdict.symptom)
 
 
 def _case_of(candidate: Candidate, like: Case) -> Case:
