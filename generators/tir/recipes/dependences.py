@@ -45,7 +45,8 @@ def _some(site: Site) -> Stmt:
     return sequence(*(source.pick(_KINDS)(site) for _ in range(source.integer(*KNOBS.dependences.count))))
 
 
-def _length(site: Site) -> Extent:
+def any_length(site: Site) -> Extent:
+    """The length of a loop."""
     return site.draft.extent(site.draft.source.pick(KNOBS.dependences.lengths))
 
 
@@ -54,10 +55,10 @@ def _tensor(site: Site, length: Extent) -> DraftTensor:
     held = [t for t in site.writable if [d.text for d in t.dims] == [length.text] and t.dtype != "bool"]
     if held and site.draft.source.flip(KNOBS.dependences.again):
         return site.draft.source.pick(held)
-    return _filled(site, length, role="output" if site.draft.source.flip() else "alloc")
+    return filled(site, length, role="output" if site.draft.source.flip() else "alloc")
 
 
-def _filled(site: Site, *dims: Extent, role: str = "output") -> DraftTensor:
+def filled(site: Site, *dims: Extent, role: str = "output") -> DraftTensor:
     """A new tensor, stored before what is drawn next: each element has another value where its type has so many."""
     draft = site.draft
     tensor = new_unfilled(site, dims, role=role)
@@ -69,12 +70,13 @@ def _filled(site: Site, *dims: Extent, role: str = "output") -> DraftTensor:
     return tensor
 
 
-def _value(site: Site, dtype: str, *leaves: Term) -> Term:
+def value_of(site: Site, dtype: str, *leaves: Term) -> Term:
     """A value that hangs on each of these."""
     return made_of(site.operands([], 0), dtype, site.draft.source.integer(0, 1), *leaves)
 
 
-def _inside(site: Site, point: Point) -> Site:
+def inside(site: Site, point: Point) -> Site:
+    """The place in the loop of a variable."""
     return site.inside(point, turns=point.extent.high)
 
 
@@ -83,34 +85,34 @@ def _inside(site: Site, point: Point) -> Site:
 
 def _carried(site: Site) -> Stmt:
     """Each element is made of the one before it, or of one after it, which is still the old one."""
-    draft, steps = site.draft, _length(site)
+    draft, steps = site.draft, any_length(site)
     by = 1 if draft.source.flip(KNOBS.dependences.by_one) else 2
     tensor = _tensor(site, draft.extent(int(steps.value) + by))
     var, point = counted(draft, steps)
     here, other = point.term.expr, moved(draft, point.term.expr, by)
     to, of = (other, here) if draft.source.flip(KNOBS.dependences.forwards) else (here, other)
-    inner = _inside(site, point)
+    inner = inside(site, point)
     leaves = [element(tensor, of)]
     if draft.source.flip():
         leaves.append(element(tensor, to))
-    return loop(draft, var, steps, store(tensor, _value(inner, tensor.dtype, *leaves), [to]))
+    return loop(draft, var, steps, store(tensor, value_of(inner, tensor.dtype, *leaves), [to]))
 
 
 def _of_one_element(site: Site) -> Stmt:
     """Each element is made of one that the loop stores as well."""
-    draft, length = site.draft, _length(site)
+    draft, length = site.draft, any_length(site)
     tensor = _tensor(site, length)
     fixed = draft.number(draft.source.integer(0, int(length.value) - 1))
     var, point = counted(draft, length)
     leaves = [element(tensor, fixed)]
     if draft.source.flip():
         leaves.append(element(tensor, var))
-    return loop(draft, var, length, store(tensor, _value(_inside(site, point), tensor.dtype, *leaves), [var]))
+    return loop(draft, var, length, store(tensor, value_of(inside(site, point), tensor.dtype, *leaves), [var]))
 
 
 def _exchanged(site: Site) -> Stmt:
     """Two elements change places by way of a name, in a loop or once."""
-    draft, length = site.draft, _length(site)
+    draft, length = site.draft, any_length(site)
     tensor, last = _tensor(site, length), int(length.value) - 1
     if draft.source.flip():
         var, point = counted(draft, draft.extent(max(int(length.value) // 2, 1)))
@@ -126,22 +128,22 @@ def _exchange(site: Site, tensor: DraftTensor, first: Expr, second: Expr) -> Stm
     over = element(tensor, second)
     return sequence(
         tirx.Bind(name, element(tensor, first).expr),
-        store(tensor, over if draft.source.flip() else _value(site, tensor.dtype, over), [first]),
-        store(tensor, kept if draft.source.flip() else _value(site, tensor.dtype, kept), [second]),
+        store(tensor, over if draft.source.flip() else value_of(site, tensor.dtype, over), [first]),
+        store(tensor, kept if draft.source.flip() else value_of(site, tensor.dtype, kept), [second]),
     )
 
 
 def _read_in_another_order(site: Site) -> Stmt:
     """Two loops of one length, one after the other: the second reads what the first has stored, from its end, moved by
     some elements, or in place."""
-    draft, length = site.draft, _length(site)
-    first, second = (_filled(site, length) for _ in range(2))
+    draft, length = site.draft, any_length(site)
+    first, second = (filled(site, length) for _ in range(2))
     last = int(length.value) - 1
     (one, here), (two, there) = counted(draft, length), counted(draft, length)
-    stored = store(first, _value(_inside(site, here), first.dtype, here.term), [one])
+    stored = store(first, value_of(inside(site, here), first.dtype, here.term), [one])
     by = draft.source.integer(1, max(last, 1))
     at = draft.source.pick((*elsewhere(draft, two, length, by), two))
-    read = store(second, _value(_inside(site, there), second.dtype, element(first, at)), [two])
+    read = store(second, value_of(inside(site, there), second.dtype, element(first, at)), [two])
     return sequence(loop(draft, one, length, stored), loop(draft, two, length, read))
 
 
@@ -159,10 +161,10 @@ def _triangle(site: Site) -> Stmt:
     draft, source = site.draft, site.draft.source
     length, width, count_of = triangle(draft)
     first = source.flip()
-    tensor = _filled(site, *((length, width) if first else (width, length)))
+    tensor = filled(site, *((length, width) if first else (width, length)))
     (var, outer), (name, inner) = counted(draft, length), counted(draft, width)
     turns = int(length.value) * int(width.value)
-    value = _value(site.inside(outer, inner, turns=turns), tensor.dtype, inner.term, outer.term)
+    value = value_of(site.inside(outer, inner, turns=turns), tensor.dtype, inner.term, outer.term)
     body = store(tensor, value, [var, name] if first else [name, var])
     return loop(draft, var, length, tirx.For(name, draft.number(0), count_of(var), tirx.ForKind.SERIAL, body))
 
@@ -188,14 +190,14 @@ def _below_zero(site: Site) -> Stmt:
     less = source.integer(1, int(width.value) + 1)
     shift = -(-less // int(width.value))
     tall = draft.extent(int(rows.value) + shift)
-    quotients, rests = _filled(site, tall), _filled(site, width)
+    quotients, rests = filled(site, tall), filled(site, width)
     (one, outer), (two, inner) = counted(draft, rows), counted(draft, width)
     place = tirx.Sub(tirx.Add(tirx.Mul(one, width.expr), two), draft.number(less))
     quotient = tirx.Add(tirx.FloorDiv(place, width.expr), draft.number(shift))
     rest = tirx.FloorMod(place, width.expr)
     within = site.inside(outer, inner, turns=int(rows.value) * int(width.value))
     made = [
-        store(tensor, _value(within, tensor.dtype, inner.term), [at])
+        store(tensor, value_of(within, tensor.dtype, inner.term), [at])
         for tensor, at in ((quotients, quotient), (rests, rest))
     ]
     some = made if source.flip() else [source.pick(made)]
@@ -204,7 +206,7 @@ def _below_zero(site: Site) -> Stmt:
 
 def _product(site: Site) -> Stmt:
     """Narrow numbers are widened, and then make a product, or of 8 bits a sum, that the narrow type does not hold."""
-    draft, source, length = site.draft, site.draft.source, _length(site)
+    draft, source, length = site.draft, site.draft.source, any_length(site)
     narrow = source.pick(tuple(_WIDER))
     wide = source.pick(_WIDER[narrow])
     top = KNOBS.dependences.tops[narrow]

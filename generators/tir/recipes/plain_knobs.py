@@ -184,6 +184,24 @@ class PartialBlockKnobs:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnKnobs:
+    """Loops whose turns are not what their header says."""
+
+    count: tuple[int, int] = (1, 3)
+    """Such statements in a function."""
+    symbolic: float = 0.35
+    """Functions with a number among their parameters, or with a symbol as a length: one of the statements asks it."""
+    beside: float = 0.4
+    """Something is stored before a turn ends early."""
+    second_step: float = 0.6
+    """A counter is moved on in two places."""
+    view_last: float = 0.7
+    """The store by the second name comes last, which is what a reader of the first name does not see."""
+    limit: int = 6
+    """Most that a number is compared with: drawn symbols are 0 to 8."""
+
+
+@dataclass(frozen=True, slots=True)
 class PlainKnobs:
     """The ratios of each family."""
 
@@ -198,6 +216,7 @@ class PlainKnobs:
     matches: MatchKnobs = MatchKnobs()
     dependences: DependenceKnobs = DependenceKnobs()
     parts: PartialBlockKnobs = PartialBlockKnobs()
+    turns: TurnKnobs = TurnKnobs()
 
 
 KNOBS = PlainKnobs()

@@ -31,6 +31,7 @@ from generators.tir.recipes import (
     shared_statements,
     thread_allreduce,
     thread_reductions,
+    turns,
     undefined_stores,
     vector_loops,
     virtual_threads,
@@ -65,6 +66,7 @@ PRIM_RECIPES: dict[str, PrimRecipe] = join(
         *shared_statements.RECIPES,
         *thread_allreduce.RECIPES,
         *thread_reductions.RECIPES,
+        *turns.RECIPES,
         *undefined_stores.RECIPES,
         *vector_loops.RECIPES,
         *virtual_threads.RECIPES,
@@ -73,7 +75,7 @@ PRIM_RECIPES: dict[str, PrimRecipe] = join(
 )
 
 
-ON_BLOCKS, ON_LOOPS = ("partial_blocks",), ("dependences",)
+ON_BLOCKS, ON_LOOPS = ("partial_blocks",), ("dependences", "turns")
 """Shapes of which no pass looks for any, and nearly every one that changes blocks or loops has to leave some alone."""
 
 

@@ -26,7 +26,7 @@ from oracles.reference.errors import Trap
 from tests.generators.tir.test_prim_recipes import tensors
 
 DRAWS = 60
-(BLOCKS,), (LOOPS,) = ON_BLOCKS, ON_LOOPS
+(BLOCKS,), (LOOPS, TURNS) = ON_BLOCKS, ON_LOOPS
 
 
 @cache
@@ -71,6 +71,28 @@ def whole(realized: Any) -> Any:
     return s_tir.SBlockRealize(realized.iter_values, tirx.IntImm("bool", 1), realized.block)
 
 
+def staying(evaluated: Any) -> Any:
+    """No turn of a loop ends early."""
+    jumps = ("tirx.continue_loop", "tirx.break_loop")
+    is_jump = isinstance(evaluated.value, tvm.ir.Call) and getattr(evaluated.value.op, "name", "") in jumps
+    return tirx.Evaluate(tirx.IntImm("int32", 0)) if is_jump else evaluated
+
+
+def taken(branch: Any) -> Any:
+    return branch.then_case
+
+
+def begun(block: Any) -> Any:
+    """A reduction without an init begins with zero."""
+    reduces = any(int(one.iter_type) == tirx.IterVar.CommReduce for one in block.iter_vars)
+    if block.init is not None or not reduces or not isinstance(block.body, tirx.BufferStore):
+        return block
+    zero = tirx.BufferStore(block.body.buffer, tirx.const(0, block.body.value.ty.dtype), block.body.indices)
+    return s_tir.SBlock(
+        *(block.iter_vars, block.reads, block.writes, block.name_hint, block.body, zero, block.alloc_buffers)
+    )
+
+
 def truncated(division: Any) -> Any:
     return tirx.Div(division.a, division.b)
 
@@ -99,6 +121,11 @@ def differ(before: list[np.ndarray], after: Any, program: Program) -> bool:
         (LOOPS, tirx.FloorDiv, truncated, 4),
         (LOOPS, tirx.Mul, narrow, 4),
         (BLOCKS, s_tir.SBlockRealize, whole, 12),
+        (BLOCKS, s_tir.SBlock, begun, 4),
+        (BLOCKS, tirx.IfThenElse, taken, 4),
+        (TURNS, tirx.For, backwards, 8),
+        (TURNS, tirx.Evaluate, staying, 4),
+        (TURNS, tirx.IfThenElse, taken, 12),
     ],
     ids=lambda given: getattr(given, "__name__", str(given)),
 )
@@ -111,7 +138,7 @@ def test_what_does_not_ask_changes_numbers(name: str, kind: type, change: Callab
     assert changed >= least
 
 
-@pytest.mark.parametrize("name", [LOOPS, BLOCKS])
+@pytest.mark.parametrize("name", [LOOPS, TURNS, BLOCKS])
 def test_everything_that_is_drawn_has_a_meaning(name: str) -> None:
     assert len(drawn(name)) > DRAWS // 2
     for program in drawn(name):
