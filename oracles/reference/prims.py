@@ -204,7 +204,8 @@ def _with_bounds(
 
     again: all results for other inputs. rounds: whether an operation on floats of 8 bits has rounded. Where the inputs
     are exact, what they are moved to is no input of any module: a trap there says no more than that the result changes
-    by leaps, and the bound is infinite.
+    by leaps, and the bound is infinite. Elements of inputs with an infinite bound may be anything: what changes with
+    them has an infinite bound, too.
     """
     tensors = [i for i in inputs if isinstance(i, Tensor)]
     exact = all(t.error is None for t in tensors)
@@ -221,7 +222,8 @@ def _with_bounds(
             return None
 
     bounded = []
-    infinite = any(t.error is not None and not np.all(np.isfinite(t.error)) for t in tensors)
+    open_to_all = [t for t in tensors if t.error is not None and not np.all(np.isfinite(t.error))]
+    infinite = any(not is_float(t.dtype) for t in open_to_all)
     for index, result in enumerate(results):
         if exact and (not is_float(result.dtype) or (_ring_only(function) and _few_bits([*tensors, result], rounds))):
             bounded.append(result)
@@ -229,7 +231,49 @@ def _with_bounds(
             bounded.append(Tensor(result.value, result.dtype, np.full(result.shape, np.inf)))
         else:
             bounded.append(_moved_apart(result, [run[index] for run in seen], unit * (terms + 8)))
+    if open_to_all and not infinite:
+        return _open_to_all(bounded, results, inputs, again)
     return bounded
+
+
+def _open_to_all(
+    bounded: list[Tensor], results: list[Tensor], inputs: list[Runtime], again: Callable[[list[Runtime]], list[Array]]
+) -> list[Tensor]:
+    """Those with an infinite bound wherever a result changes with the elements of inputs that have one: these are NaN,
+    and numbers of both signs, smaller and larger than all others."""
+    random = np.random.default_rng(1)
+    changed = [np.zeros(result.shape, np.bool_) for result in results]
+    try:
+        with _may_trap():
+            for scale in (np.nan, 1e-3, 1.0, 1e3):
+                for change, result, other in zip(
+                    changed, results, again(_replaced(inputs, random, scale)), strict=True
+                ):
+                    change |= ~_same(carried(other, result.dtype).value, result.value)
+    except Unsupported:
+        changed = [np.ones(result.shape, np.bool_) for result in results]
+    errors = (np.zeros(one.shape) if one.error is None else one.error for one in bounded)
+    return [
+        replace(one, error=np.where(change, np.inf, error))
+        for one, change, error in zip(bounded, changed, errors, strict=True)
+    ]
+
+
+def _same(one: Array, other: Array) -> Array:
+    return np.asarray((one == other) | ((one != one) & (other != other)))
+
+
+def _replaced(inputs: list[Runtime], random: np.random.Generator, scale: float) -> list[Runtime]:
+    """The inputs with other numbers where their bound is infinite, about so large next to the other ones."""
+    return [_with_others(one, random, scale) for one in inputs]
+
+
+def _with_others(value: Runtime, random: np.random.Generator, scale: float) -> Runtime:
+    if not isinstance(value, Tensor) or value.error is None or np.all(np.isfinite(value.error)):
+        return value
+    largest = float_facts(value.dtype).largest
+    others = np.clip(random.standard_normal(value.shape) * scale * (1 + size_of(value.value)), -largest, largest)
+    return Tensor(np.where(np.isinf(value.error), others, value.value), value.dtype)
 
 
 def _moved_apart(result: Tensor, others: list[Array], own: float) -> Tensor:
@@ -247,7 +291,8 @@ def _moved_apart(result: Tensor, others: list[Array], own: float) -> Tensor:
 def _perturbed(value: Runtime, random: np.random.Generator, relative: float) -> Runtime:
     if not isinstance(value, Tensor) or not is_float(value.dtype):
         return value
-    width = relative * size_of(value.value) + (0.0 if value.error is None else value.error)
+    error = 0.0 if value.error is None else np.where(np.isfinite(value.error), value.error, 0.0)
+    width = relative * size_of(value.value) + error
     moved, largest = value.value + random.choice((-1.0, 1.0), value.shape) * width, float_facts(value.dtype).largest
     return Tensor(np.where(np.isfinite(value.value), np.clip(moved, -largest, largest), moved), value.dtype)
 

@@ -12,6 +12,7 @@ from generators.case import EntryCall, ModuleText
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.noise import Noise
+from oracles.reference.prims import prim_result
 from oracles.reference.values import Tensor
 
 HEAD = """
@@ -76,3 +77,23 @@ def test_what_is_not_finite_is_not_moved() -> None:
     assert result.error is not None
     np.testing.assert_array_equal(result.value, array / 2)
     assert np.isfinite(result.error[2])
+
+
+@pytest.mark.parametrize(
+    ("body", "open_to_all"),
+    [
+        ("A[v] * T.float32(2)", [False, True, False]),
+        ("A[(v + 1) % 3]", [True, False, False]),
+        ("A[0] + A[2]", [False, False, False]),
+        ("A[v] + A[1]", [True, True, True]),
+        ("T.max(A[v], A[0])", [False, True, False]),
+        ("T.if_then_else(A[1] > T.float32(0), A[0], A[2])", [True, True, True]),
+        ("T.if_then_else(v == 1, T.float32(7), A[v])", [False, False, False]),
+    ],
+)
+def test_what_depends_on_an_unknown_element_is_unknown_and_nothing_else(body: str, open_to_all: list[bool]) -> None:
+    function = live_module(ModuleText(HEAD.format(body=body, operand="x")))["prim"]
+    unknown = Tensor(np.array([3.0, 5.0, -4.0]), "float32", np.array([0.0, np.inf, 0.0]))
+    (result,) = prim_result(function, "prim", [unknown], [((3,), "float32")], [], bounded=True)
+    error = np.zeros(3) if result.error is None else result.error
+    np.testing.assert_array_equal(np.isinf(error), open_to_all)
