@@ -41,6 +41,8 @@ _KINDS: tuple[tuple[tuple[Operator, ...], int], ...] = (
 """Operators that go together, and how often."""
 _JOINS = _rows("add subtract multiply divide maximum minimum equal less logical_and logical_or where concat matmul")
 """Operators of two operands or more."""
+_ALONG_AN_AXIS = _rows("nn.softmax nn.log_softmax cumsum cumprod flip sort triu tril")
+"""Operators of one operand that keep its type as elementwise ones do, and look at more than one element."""
 _WHOLE = _rows("concat concat concat add subtract matmul")
 """Those that put the fields of a tuple together."""
 
@@ -141,7 +143,10 @@ class _Chain:
     def _next(self) -> Operator:
         """One of the operators of this chain, or another one where they were named."""
         source = self._scope.source
-        return source.pick(weighted(source, _KINDS) if self._named and source.flip(self._knobs.others) else self._rows)
+        rows = self._rows
+        if self._named and source.flip(self._knobs.others):
+            rows = _ALONG_AN_AXIS if source.flip() else weighted(source, _KINDS)
+        return source.pick(rows)
 
     def join(self, values: Sequence[Value], rows: Sequence[Operator] = _JOINS) -> AnyValue:
         """Binds a call of one of these operators that takes the values. Raises Unavailable where none does."""
