@@ -59,7 +59,7 @@ class Sample:
         return tvm.IRModule({"main": self.function})
 
 
-def draw_row(row: Operator, seed: int, attempts: int = 20, knobs: Knobs = DEFAULT) -> Sample:
+def draw_row(row: Operator, seed: int, attempts: int = 60, knobs: Knobs = DEFAULT) -> Sample:
     """A sample of `row`, a function of (row.name, seed, knobs). Unavailable when no attempt finds a valid call."""
     reason = "no attempt"
     for attempt in range(attempts):

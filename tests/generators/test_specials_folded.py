@@ -50,10 +50,18 @@ WAYS: dict[str, tuple[Prepare, Callable[[], Any]]] = {
 
 NOT_FOLDED = {
     "relax.full": "LegalizeOps raises TypeError in topi.full where the fill value is a constant",
+    "relax.full_like": "the same",
     "relax.index_tensor": "FoldConstant left the drawn calls as they were; why is not known",
 }
 """Operators whose calls FoldConstant was not seen to evaluate."""
-PAIRS = [(name, way) for name in TAKING for way in WAYS if way != "FoldConstant" or name not in NOT_FOLDED]
+WRONG = {"relax.slice_scatter": "LegalizeOps computes its indices wrongly (corpus/known.toml)"}
+"""Operators whose code is wrong on some calls, whatever their elements are."""
+PAIRS = [
+    (name, way)
+    for name in TAKING
+    for way in WAYS
+    if name not in WRONG and (way != "FoldConstant" or name not in NOT_FOLDED)
+]
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ from generators import tvm_api
 from tests.generators.test_tuning_rows import REFUSALS, ROWS, TARGETS, construct, legalised, target_of, tvm
 for row in ROWS:
     with tvm.target.Target(eval(TARGETS[target_of(row)].source)):
-        for index in range(4):
+        for index in range(8):
             try:
                 made = construct(row.sources[-1])(legalised(row, index))
             except REFUSALS as error:
