@@ -46,7 +46,7 @@ class PrimFuncKnobs:
     """A shape of PrimFunc that a pass fires on, where the pass was drawn by itself."""
     planted_in_pipelines: float = 0.35
     """The same where the pass is a step of a pipeline."""
-    in_order: float = 0.4
+    in_order: float = 0.5
     """Where passes of TIR are under test and none has a shape of its own: statements and blocks whose order, predicates
     and indices matter. `lowering` and `scheduled` are of the rest."""
     hinted: float = 0.75
