@@ -13,7 +13,7 @@ from fuzzer.trial.subject.same_results import same_results
 from fuzzer.trial.subject.wide_inputs import wide_calls, widths_of
 from generators.case import EntryCall
 from oracles.reference.numbers import Numbers
-from oracles.reference.outcome import NoMeaning, Wrong
+from oracles.reference.outcome import NoMeaning, Unsure, Wrong
 from tests.oracles.oracle_bench import module_of
 
 ROUNDS = 3
@@ -139,3 +139,18 @@ def test_outputs_that_no_input_changes_are_seen(shift: int, stays: bool) -> None
     module = module_of(OPERATOR.replace("DTYPE", "uint8").replace("RESULT", "int32").replace("VALUE", value))
     found = same_results(module, drawn_calls(module, 0, ROUNDS) + wide(module))
     assert found.every is stays and bool(found.outputs) is stays
+
+
+def test_a_set_on_which_only_the_later_module_overflows_takes_no_word_from_the_others() -> None:
+    """A pass that moves a product before a division overflows on wide numbers alone, of which nothing is known then."""
+    text = PRIM_FUNC.replace("DTYPE", "int32")
+    module = with_entries(module_of(text.replace("VALUE", 'T.Cast("float32", n[0] + n[0])')))
+    moved = with_entries(module_of(text.replace("VALUE", 'T.Cast("float32", T.Div(n[0] * 4096, 2048))')))
+    wrong = with_entries(module_of(text.replace("VALUE", 'T.Cast("float32", T.Div(n[0] * 4096, 1024))')))
+    calls = drawn_calls(module, 0, 1) + wide(module)
+    numbers = Numbers(module, calls)
+    assert numbers.judge_module(moved) is None
+    assert numbers.left_out["entry call: discarded: integer-overflow"] > 0
+    assert isinstance(Numbers(module, calls).judge_module(wrong), Wrong)
+    alone = Numbers(module, wide(module)[:1]).judge_module(moved)
+    assert isinstance(alone, Unsure), "nothing is said where no set is left"
