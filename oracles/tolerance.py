@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """A float may be off by atol + rtol * |value of the reference|. What is unknown stays unjudged."""
+    """A float may be off by atol + rtol * |value of the reference|. This decides what rounding leaves
+    undecided, too; what TVM leaves open (`oracles.reference.left_open`) stays unjudged."""
 
     rtol: float = 0.0
     atol: float = 0.0

@@ -56,6 +56,7 @@ LEFT = {
     "fuzzer.engines.cluster_workforce.LOOK_S": "how often a cluster is looked at",
     "fuzzer.engines.cluster_workforce.EMPTY_S": "tests that wait for a cluster raise it",
     "fuzzer.plugin.budget.GRANT_S": "CPU seconds, of which a busy machine takes no more",
+    "fuzzer.trial.subject.wide_inputs.SLOW_S": "CPU seconds, of which a busy machine takes no more",
     "oracles.reference.starting_run.SAMPLED_S": "CPU seconds, of which a busy machine takes no more",
     "fuzzer.engines.dask_cluster.CLOSE_S": "what does not end by itself is ended",
     "fuzzer.engines.dask_cluster.CONNECT_S": "tests that wait for a cluster raise it",

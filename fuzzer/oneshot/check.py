@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from typing_extensions import assert_never
@@ -59,6 +59,8 @@ def check(subject: Subject, say: Say) -> None:
         say(Note(breach.sentence))
     if subject.request.own.tolerance is not None:
         say(Note(f"floats are compared within {subject.request.own.tolerance}, instead of the bounds of the reference"))
+    for sentence in _of_inputs(subject):
+        say(Note(sentence))
     outcome = outcome_of(subject)
     for row in outcome.rows:
         say(OracleRow(row))
@@ -70,6 +72,24 @@ def check(subject: Subject, say: Say) -> None:
             say(FaultLine(line))
     if subject.request.explain:
         explain(subject, culprit, say)
+
+
+SAME = "the result is the same for all inputs that were drawn"
+
+
+def _of_inputs(subject: Subject) -> Iterator[str]:
+    """What the drawn inputs do not show."""
+    for name in subject.drawn.widths.overflowing:
+        yield f"{name} is drawn small: of larger numbers an integer overflows, which TVM leaves open"
+    if subject.drawn.same.outputs:
+        outputs = ", ".join(subject.drawn.same.outputs)
+        yield f"the same for all inputs that were drawn, so that little shows in it: {outputs} (--inputs gives others)"
+
+
+def _seen(subject: Subject, oracle: str, verdict: Verdict) -> Verdict:
+    """The verdict; one on numbers is none where the inputs change nothing, as most wrong passes pass then."""
+    blind = subject.drawn.same.every and oracle in NEED_NUMBERS
+    return Inconclusive(SAME) if blind and isinstance(verdict, Passed) else verdict
 
 
 def _applied(subject: Subject) -> tuple[str, ...]:
@@ -164,7 +184,7 @@ def _judge(subject: Subject, asking: _Asking, say: Say) -> None:
         oracles=oracles,
         rejections=asking.rejections,
         announce=lambda activity: subject.recorder.write(0, activity),
-        on_verdict=lambda oracle, name, verdict: say(OracleRow(row_of(oracle, name, verdict))),
+        on_verdict=lambda oracle, name, verdict: say(OracleRow(row_of(oracle, name, _seen(subject, oracle, verdict)))),
     )
     tiers = _tiers(start.setup, start.passes, subject.plan.target)
     experiment = Experiment(0, start.module, start.calls, start.setup, start.passes, tiers)

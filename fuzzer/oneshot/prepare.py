@@ -24,6 +24,8 @@ from fuzzer.trial.repertoire import LoadFault, Repertoire, repertoire_of
 from fuzzer.trial.subject.entries import with_entries
 from fuzzer.trial.subject.inputs import ATTEMPTS, Undrawable, drawn_calls, facts_of
 from fuzzer.trial.subject.phase import phase_of
+from fuzzer.trial.subject.same_results import SameResults, same_results
+from fuzzer.trial.subject.wide_inputs import Widths, wide_calls, widths_of
 from generators.case import EntryCall, PassCall
 from generators.passes.constructors import options_of
 from generators.passes.row import Phase
@@ -64,9 +66,12 @@ class Unreadable(msgspec.Struct, frozen=True, tag="unreadable"):
 
 
 class Usable(msgspec.Struct, frozen=True, tag="usable"):
-    """The number of the first attempt at inputs that the module takes."""
+    """The number of the first attempt at inputs that the module takes. widths: of the sets with wide whole numbers.
+    same: the outputs that are the same on all sets."""
 
     attempt: int
+    widths: Widths = Widths()
+    same: SameResults = SameResults()
 
 
 class Unusable(msgspec.Struct, frozen=True, tag="unusable"):
@@ -81,7 +86,7 @@ class Subject:
     """What is judged: a live candidate with its entry calls. repertoire.under_test is None.
 
     note: why there are no entry calls, where there could be. implied: whether the user named no passes, so that
-    these are what an official pipeline does next with such a module.
+    these are what an official pipeline does next with such a module. drawn: what is known of drawn inputs.
     """
 
     request: Request
@@ -91,6 +96,7 @@ class Subject:
     start: Candidate
     note: str = ""
     implied: bool = False
+    drawn: Usable = Usable(0)
 
 
 def recorder_of(request: Request) -> Recorder:
@@ -116,7 +122,9 @@ def prepared(request: Request, say: Say) -> Subject:
     recorder = recorder_of(request)
     candidate = live_candidate(request, recorder)
     candidate = _with_given(replace(candidate, module=with_entries(candidate.module)), request)
-    calls, note = _entry_calls(candidate, request, recorder)
+    inputs = _inputs(candidate, request, recorder)
+    note, known = (inputs, Usable(0)) if isinstance(inputs, str) else ("", inputs)
+    calls = () if note else candidate.calls or _calls(candidate.module, known)
     # The module of a case that was drawn was high-level when its passes were found wrong.
     drawn = request.case.passes and not request.case.origin.captured
     phase = Phase.HIGH if drawn else phase_of(candidate.module)
@@ -126,7 +134,7 @@ def prepared(request: Request, say: Say) -> Subject:
     # All names are known now; from here on every failure counts, of any pass.
     plan, repertoire = replace(plan, under_test=(), phase=int(phase)), replace(repertoire, under_test=None)
     implied = not (request.passes or request.case.passes or repertoire.loaded)
-    return Subject(request, plan, repertoire, recorder, start, note, implied)
+    return Subject(request, plan, repertoire, recorder, start, note, implied, known)
 
 
 # --- the module -----------------------------------------------------------------------------------------
@@ -210,12 +218,27 @@ def _with_given(candidate: Candidate, request: Request) -> Candidate:
         raise NotCarriedOut(f"--inputs {request.own.file}: {error}") from error
 
 
-def _entry_calls(candidate: Candidate, request: Request, recorder: Recorder) -> tuple[tuple[EntryCall, ...], str]:
-    """The case's entry calls, or drawn ones; () and why, where the reference makes nothing of any."""
+def _calls(module: IRModule, known: Usable) -> tuple[EntryCall, ...]:
+    """The sets of drawn inputs."""
+    ordinary = drawn_calls(module, known.attempt, ROUNDS)
+    return ordinary + wide_calls(module, known.attempt, known.widths.each)
+
+
+def _inputs(candidate: Candidate, request: Request, recorder: Recorder) -> Usable | str:
+    """What inputs the module takes, or why the reference makes nothing of any."""
+
+    def running() -> None:
+        recorder.write(0, Working("reference, wide whole numbers"))
 
     def attempt(say: Say) -> None:
         limit_memory(Plan(0).memory_bytes)
-        say(_first_usable(candidate, recorder))
+        found = _first_usable(candidate, recorder)
+        say(found)
+        if isinstance(found, Usable) and not candidate.calls:  # The child may end here: then the above holds.
+            found = Usable(found.attempt, widths_of(candidate.module, found.attempt, running))
+            say(found)
+            running()
+            say(msgspec.structs.replace(found, same=same_results(candidate.module, _calls(candidate.module, found))))
 
     recorder.write(0, Interpreting())
     heard = in_child(attempt, Usable | Unusable, recorder, STAGE_S, per_activity=True)
@@ -225,15 +248,15 @@ def _entry_calls(candidate: Candidate, request: Request, recorder: Recorder) -> 
             raise own_fault(heard.ended, described(heard.activity))
         if heard.ended.from_outside:
             raise NotCarriedOut(f"{KILLED}: {heard.ended.how} in {described(heard.activity)}", usage=False)
-        return (), f"the reference interpreter finished no inputs: {heard.ended.how}"
+        return f"the reference interpreter finished no inputs: {heard.ended.how}"
     found: Usable | Unusable = heard.messages[-1]
     match found:
-        case Usable(number):
-            return candidate.calls or drawn_calls(candidate.module, number, ROUNDS), ""
+        case Usable():
+            return found
         case Unusable(why, True):
             raise NotCarriedOut(f"{request.subject}: ill-typed before any pass: {why}")
         case Unusable(why):
-            return (), f"no inputs that the module takes: {why}"
+            return f"no inputs that the module takes: {why}"
         case _:
             assert_never(found)
 

@@ -123,7 +123,8 @@ def _call_tir_inplace(machine: Machine, call: Expr, frame: Activation) -> Runtim
     places = [int(i) for i in call.attrs.inplace_indices]
     try:
         name = call.args[0].name_hint
-        results = written_by(function, name, inputs, outputs, places, extra, machine.bounded, machine.context)
+        how = machine.bounded, machine.context, machine.noise
+        results = written_by(function, name, inputs, outputs, places, extra, *how)
     except Trap as trap:
         raise explained(trap, function, inputs, (call.args[0], listed(call.args[1])), frame) from trap
     for place, result in zip(places, results, strict=True):

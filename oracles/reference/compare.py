@@ -146,16 +146,27 @@ def matches(want: Tensor, got: Array) -> tuple[Array, Array]:
     return good | unknown, unknown
 
 
-def within(result: Runtime, tolerance: Tolerance) -> Runtime:
-    """A result with the user's tolerance for bounds; infinite ones stay, and so do those of other than floats."""
-    if isinstance(result, tuple):
-        return tuple(within(field, tolerance) for field in result)
+def within(result: Runtime, tolerance: Tolerance, unrounded: Runtime, declared: Runtime) -> Runtime:
+    """A result with the user's tolerance for bounds; those of other than floats stay.
+
+    unrounded: the same result where nothing rounds. What is infinite there is left open, and stays so. declared: the
+    result in its declared precision. Where rounding alone leaves an element undecided (it decides which way a step
+    goes), the tolerance is one around this number, which is what an implementation gives.
+    """
+    if isinstance(result, tuple) and isinstance(unrounded, tuple) and isinstance(declared, tuple):
+        fields = zip(result, unrounded, declared, strict=True)
+        return tuple(within(field, tolerance, open_, given) for field, open_, given in fields)
     if not isinstance(result, Tensor) or not is_float(result.dtype):
         return result
-    own = tolerance.atol + tolerance.rtol * np.abs(result.value)
-    if result.error is not None:
-        own = np.where(np.isinf(result.error), np.inf, own)
-    return replace(result, error=np.where(np.isnan(own), 0.0, own))
+    if not isinstance(unrounded, Tensor) or not isinstance(declared, Tensor):
+        return result
+    value = result.value
+    if result.error is not None and declared.shape == value.shape:
+        value = np.where(np.isinf(result.error), declared.value, value)
+    own = tolerance.atol + tolerance.rtol * np.abs(value)
+    if unrounded.error is not None:
+        own = np.where(np.isinf(unrounded.error), np.inf, own)
+    return replace(result, value=value, error=np.where(np.isnan(own), 0.0, own))
 
 
 def doubted(expected: Runtime, evaluated: Runtime) -> Runtime:

@@ -30,11 +30,12 @@ def bounded_result(
     terms: float | None,
     floor: str | None = None,
     likely: bool = False,
+    rounds: bool = True,
 ) -> list[Tensor]:
     """Results with bounds. `operands` are the flattened arguments, Tensors and plain values; `result` is the
     result of `evaluate` for their carriers; `terms` how many numbers meet in one element, None to estimate it;
     `floor` the dtype that operands may be rounded to, and results computed in, instead of their own; `likely` as in
-    `work.Work`.
+    `work.Work`; `rounds` whether rounding is bounded: else the bounds are those of what is open, and of overflow.
     Raises Unsupported if the size of a result depends on operands with an error."""
     operands = operands if floor is None else [_rounded_to(o, floor) for o in operands]
     results = listed(result)
@@ -46,7 +47,8 @@ def bounded_result(
     if row.sized_by_values and any(t is not None for t in tainted):
         raise Unsupported(f"{row.name} of undecided size")
     finite = list(operands) if _moves(row) else [_without_taint(o) for o in operands]
-    errors = RULES[row.rounding](Work(row, finite, evaluate, results, dtypes, terms, floor, likely))
+    work = Work(row, finite, evaluate, results, dtypes, terms, floor, likely)
+    errors = RULES[row.rounding](work) if rounds else work.none()
     bounded = []
     for value, dtype, error, taint in zip(results, dtypes, errors, tainted, strict=True):
         bounded.append(Tensor(value, dtype, _merged(value, precision(dtype, floor), error, taint)))

@@ -53,12 +53,14 @@ class Noise:
     """The random signs of all runs of one entry call; the same seed gives the same ones.
 
     once: floats of 16 bits are computed exactly and each result is rounded once, which is all that two evaluations in
-    float64 of right modules may differ by.
+    float64 of right modules may differ by. absent: nothing rounds at all, so that no step is in doubt; an infinite
+    bound is then left for what is open whatever rounding does.
     """
 
-    def __init__(self, seed: int = 0, once: bool = False) -> None:
+    def __init__(self, seed: int = 0, once: bool = False, absent: bool = False) -> None:
         self._random = np.random.default_rng(seed)
         self.once = once
+        self.absent = absent
 
     def sharpened(
         self, operands: Sequence[Runtime], results: Sequence[Tensor], evaluate: Recompute, local: Local

@@ -205,7 +205,12 @@ class Numbers:
                 self.left_out[why.reason] += 1
                 continue
             except (Trap, Unsupported) as error:
-                return without_result(error, wanted.index)
+                stopped = without_result(error, wanted.index)
+                if not (made and isinstance(stopped, Unsure) and isinstance(error, Trap)):
+                    return stopped
+                left_out = stopped.reason  # The inputs of this call, not what the pass did: the other calls count.
+                self.left_out[f"entry call: {stopped.reason}"] += 1
+                continue
             found = self.starting.compared(wanted, actual)
             if isinstance(found, Difference):
                 return _wrong(wanted, found, str(self.starting.tolerance or ""))

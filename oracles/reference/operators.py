@@ -136,8 +136,9 @@ def _bounded(
         if row.sized_by_values and any(isinstance(leaf, Tensor) and leaf.error is not None for leaf in leaves):
             raise Unsupported(f"{row.name} of undecided values")
         return _wrapped(row, first, dtype_of)
-    tensors = bounded_result(row, leaves, first, evaluate, dtype_of, terms, floor)
-    if noise is not None and not row.unjudged:
+    rounds = noise is None or not noise.absent
+    tensors = bounded_result(row, leaves, first, evaluate, dtype_of, terms, floor, rounds=rounds)
+    if noise is not None and rounds and not row.unjudged:
         tensors = noise.sharpened(
             leaves,
             tensors,

@@ -51,6 +51,8 @@ def prim_result(
         def again(moved: list[Runtime]) -> list[Array]:
             return _run(function, moved, outputs, extra, context)[0]
 
+        if noise is not None and noise.absent:
+            return [_partly(m, t, name, True) for m, t in zip(written, _if_known(results, inputs), strict=True)]
         exact, results = results, _with_bounds(results, function, inputs, again, rounds)
         if noise is not None:
 
@@ -72,6 +74,13 @@ def _may_trap() -> Iterator[None]:
         yield
     except Trap as trap:
         raise Unsupported("call_tir on the verge of a trap") from trap
+
+
+def _if_known(results: list[Tensor], inputs: list[Runtime]) -> list[Tensor]:
+    """The results without bounds for rounding: of nothing is known anything where an input is not known."""
+    if all(i.error is None or bool(np.all(np.isfinite(i.error))) for i in inputs if isinstance(i, Tensor)):
+        return results
+    return [replace(result, error=np.full(result.shape, np.inf)) for result in results]
 
 
 def _held(inputs: list[Runtime], carriers: Sequence[Any]) -> list[Runtime]:
@@ -103,6 +112,7 @@ def written_by(
     extra: list[int],
     bounded: bool,
     context: Context = ALONE,
+    noise: Noise | None = None,
 ) -> list[Tensor]:
     """The outputs of a call_tir_inplace: output k is input places[k] after the call, or a fresh one for -1."""
     buffers = [declared(i) if isinstance(i, Tensor) else _scalar(i) for i in inputs]
@@ -116,7 +126,9 @@ def written_by(
     held = [next(after) if isinstance(i, Tensor) else None for i in inputs]
     unplaced = iter(fresh)
     left = [carried(buffers[p] if p >= 0 else next(unplaced), d) for p, (_, d) in zip(places, outputs, strict=True)]
-    if bounded:
+    if bounded and noise is not None and noise.absent:
+        left = _if_known(left, inputs)
+    elif bounded:
         left = _with_bounds(
             left,
             function,

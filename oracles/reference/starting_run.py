@@ -80,9 +80,13 @@ class StartingRun:
     def _value(self, call: EntryCall) -> Runtime | NoMeaning:
         try:
             value = Interpreter(self.module, bounded=True, floor=self.floor).run(call)
+            if self.tolerance is None:
+                return value
+            unrounded = Interpreter(self.module, bounded=True, floor=self.floor, noise=Noise(absent=True)).run(call)
+            declared = Interpreter(self.module).run(call)
         except (Trap, Unsupported) as error:
             return no_meaning(error)
-        return value if self.tolerance is None else within(value, self.tolerance)
+        return within(value, self.tolerance, unrounded, declared)
 
     @cached_property
     def has_16_bits(self) -> bool:

@@ -302,3 +302,50 @@ def test_reduce_of_a_lowered_module_leaves_its_dtypes_alone(tmp_path: Path) -> N
     assert isinstance(result, ReduceResult)
     assert 'R.dtype("uint8")' in result.repro
     assert result.reduced["bindings"] == 1
+
+
+SHIFTED = """\
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2, 4), "DTYPE")) -> R.Tensor((2, 4), "int32"):
+        with R.dataflow():
+            a = R.right_shift(R.astype(x, "int32"), R.const(BITS, "int32"))
+            R.output(a)
+        return a
+"""
+SHIFTS = """
+import tvm
+
+def _same(module, context):
+    return tvm.script.from_source(module.script(show_meta=True))
+
+def _wrong(module, context):
+    return tvm.script.from_source(module.script(show_meta=True).replace("right_shift", "left_shift"))
+
+def _less(module, context):
+    return tvm.script.from_source(module.script(show_meta=True).replace("R.const(3,", "R.const(4,"))
+
+PASSES = {
+    name: lambda name=name, f=f: tvm.transform.module_pass(f, opt_level=0, name=name)
+    for name, f in {"Same": _same, "Wrong": _wrong, "Less": _less}.items()
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("bits", "name", "verdict"),
+    [(3, "Same", "passed"), (3, "Less", "failed"), (9, "Same", "inconclusive"), (9, "Wrong", "failed")],
+)
+def test_inputs_that_change_nothing_are_no_pass(tmp_path: Path, bits: int, name: str, verdict: str) -> None:
+    """A shift of a byte by nine gives zero whatever the byte is."""
+    module, load = tmp_path / "shifted.py", tmp_path / "shifts.py"
+    module.write_text(SHIFTED.replace("DTYPE", "uint8").replace("BITS", str(bits)))
+    load.write_text(SHIFTS)
+    result = check_module(module, (name,), None, load)
+    assert [row.verdict for row in result.rows if row.oracle == "numeric"] == [verdict]
+    assert any("output 0 of main" in note for note in result.notes) == (bits == 9)

@@ -196,6 +196,50 @@ def test_a_tolerance_of_the_users_own_takes_the_place_of_all_bounds(rtol: float,
     assert found is None or isinstance(found, Wrong) and found.how == f"rtol {rtol:g}, atol 0, as asked"
 
 
+STEPS = {
+    "floor": "R.floor(near)",
+    "round": 'R.round(R.subtract(near, R.const(0.5, "float32")))',
+    "int32": 'R.astype(R.astype(near, "int32"), "float32")',
+    "int8": 'R.dequantize(R.quantize(R.subtract(near, R.const(0.5, "float32")), R.const(1.0, "float32"), '
+    'R.const(0, "int8"), axis=-1, out_dtype="int8"), R.const(1.0, "float32"), R.const(0, "int8"), axis=-1)',
+}
+"""What is near a step where a third is multiplied by three."""
+NEAR = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+        with R.dataflow():
+            near = R.multiply(R.divide(x, R.const(3.0, "float32")), R.const(3.0, "float32"))
+            whole = STEP
+            result = R.add(whole, R.const(1.0, "float32"))
+            R.output(result)
+        return result
+"""
+ODD = (EntryCall("main", (np.array([5, 7], np.float32),)),)
+
+
+@pytest.mark.parametrize("legalised", [False, True])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_tolerance_of_the_users_own_decides_what_a_step_leaves_undecided(step: str, legalised: bool) -> None:
+    text = NEAR.replace("STEP", STEPS[step])
+    lower = relax.transform.LegalizeOps()
+    right, wrong = lower(module_of(text)), lower(module_of(text.replace("R.add(whole", "R.subtract(whole")))
+    start = right if legalised else module_of(text)
+    assert isinstance(Numbers(start, ODD).judge_module(wrong), Unsure), "no bound decides"
+    own = Numbers(start, ODD, tolerance=Tolerance(1e-3))
+    assert own.judge_module(right) is None
+    assert isinstance(own.judge_module(wrong), Wrong)
+
+
+def test_a_tolerance_says_nothing_of_what_tvm_leaves_open() -> None:
+    text = STEP.replace('R.floor(R.multiply(third, R.const(3.0, "float32")))', "R.maximum(third, x)")
+    other = text.replace("R.maximum(third, x)", "R.minimum(third, x)")
+    nan = [EntryCall("main", (np.array([np.nan, np.nan], np.float32),))]
+    found = Numbers(module_of(text), nan, tolerance=Tolerance(1e-3)).judge_module(module_of(other))
+    assert isinstance(found, Unsure)
+
+
 def test_weights_are_drawn_by_fan_in_and_domains_are_kept() -> None:
     module = module_of("""
 @I.ir_module
