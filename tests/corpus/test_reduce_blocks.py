@@ -14,6 +14,7 @@ from corpus.reduce.draft import VAR
 from corpus.reduce.steps.tir_blocks import REDUCE
 from generators import tvm_api as T
 from generators.case import EntryCall, ModuleText
+from oracles.ir.endless import endless_loops
 from oracles.ir.regions import declares_what_it_does
 from oracles.ir.walk import nodes_of, prim_funcs
 from oracles.reference.numbers import Numbers
@@ -157,3 +158,35 @@ def test_a_loop_of_which_only_the_middle_matters_becomes_an_iteration_that_a_scr
     assert not any(nodes_of(f.body, tirx.For) for _, f in prim_funcs(small.candidate.module))
     assert text_of(small.candidate.module).json is None
     assert small.finished and not small.faults and small.oracle_calls < 100
+
+
+COUNTED = """
+    @T.prim_func(private=True, s_tir=True)
+    def own(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        k = T.alloc_local((1,), "int32")
+        k[0] = 0
+        while k[0] < 8:
+            B[k[0]] = A[k[0]]
+            k[0] = k[0] + 1
+"""
+
+
+def loops_while(candidate: Candidate) -> bool:
+    loops = [loop for _, f in prim_funcs(candidate.module) for loop in nodes_of(f.body, tirx.While)]
+    return has_a_meaning(candidate) and any(nodes_of(loop, T.TensorLoad) for loop in loops)
+
+
+def test_a_counter_that_becomes_a_parameter_is_one_that_a_script_says() -> None:
+    calls = (EntryCall("main", (np.ones(8, np.float32),)),)
+    start = Candidate(live_module(ModuleText(HEAD + COUNTED + CALLED.format(n=8, m=8))), (), (), calls)
+    seen: list[str | None] = []
+
+    def shows(candidate: Candidate) -> bool:
+        if endless_loops(candidate.module) or not loops_while(candidate):
+            return False
+        seen.append(text_of(candidate.module).json)
+        return True
+
+    small = reduce(start, shows, budget_s=600.0, max_calls=60)
+    assert len(seen) > 3 and set(seen) == {None}
+    assert not small.faults and small.statements_after < small.statements_before

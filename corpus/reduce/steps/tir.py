@@ -42,7 +42,7 @@ def unwrapped(view: PlanView) -> Sequence[Edit]:
         elif isinstance(statement, tirx.IfThenElse):
             sides = (statement.then_case, statement.else_case)
             edits.extend(replacing({statement: side}) for side in sides if side is not None)
-        elif isinstance(statement, tirx.AttrStmt):
+        elif isinstance(statement, (tirx.AttrStmt, tirx.While)):
             edits.append(replacing({statement: statement.body}))
         elif isinstance(statement, s_tir.SBlockRealize) and (
             _only_a_scope(statement.block) or _only_around_a_scope(statement.block)
