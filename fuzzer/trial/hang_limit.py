@@ -32,6 +32,15 @@ class HangLimit:
         self.shortened |= self.seconds < self.whole_s
 
     @property
+    def is_long(self) -> bool:
+        """Whether it is worth a measurement to wait for less: nothing has ended, or only what was larger."""
+        return not self.ended or self.seconds >= LONG * SHORTEST_S
+
+    def forget(self) -> None:
+        """What has ended so far was larger than what comes."""
+        self.ended.clear()
+
+    @property
     def seconds(self) -> float:
         """Seconds for the next candidate. Nothing of what ends is known before one has ended."""
         if not self.ended:
@@ -39,6 +48,8 @@ class HangLimit:
         return min(self.whole_s, max(SHORTEST_S, TIMES * max(self.ended)))
 
 
+LONG = 2
+"""A limit of so many times the shortest one is measured anew for a smaller candidate."""
 PROMPT_S = 1.0
 """No candidate of a failure that is no hang is waited for less than that."""
 

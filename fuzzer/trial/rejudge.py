@@ -153,8 +153,9 @@ class Rejudge:
         if not any(self.shows(candidate, number) for number in range(self._watch.tries)):
             return False
         self._first = self._first or candidate
-        if self._limit is not None and not self._limit.ended and candidate.passes:
+        if self._limit is not None and self._limit.is_long and candidate.passes:
             # How long all takes but the pass that hangs: what ends on its way there must not count as hanging.
+            self._limit.forget()
             self.failures(replace(candidate, passes=candidate.passes[:-1]))
         return True
 

@@ -73,6 +73,30 @@ def test_the_limit_follows_what_ended_last() -> None:
     assert limit.seconds == SHORTEST_S
 
 
+def test_a_long_limit_is_worth_a_measurement() -> None:
+    limit = HangLimit(4.0)
+    assert limit.is_long
+    limit.took(0.3)
+    assert limit.is_long
+    limit.forget()
+    limit.took(0.01)
+    assert not limit.is_long and limit.seconds == SHORTEST_S
+
+
+@pytest.mark.deep
+def test_a_smaller_candidate_that_hangs_is_measured_where_the_limit_is_long(asked: tuple[Plan, Repertoire]) -> None:
+    """What ended before it was larger; nothing of its own size need end."""
+    rejudge = rejudge_of(asked, "Hangs")
+    assert rejudge.interesting(candidate(CHAIN, "Hangs"))
+    limit = rejudge._limit
+    assert limit is not None
+    for _ in range(RECENT):
+        limit.took(0.4)
+    assert limit.seconds == pytest.approx(0.4 * TIMES)
+    assert rejudge.interesting(candidate(CHAIN.replace("R.negative(c)", "R.abs(c)"), "Hangs"))
+    assert limit.seconds < 0.4 * TIMES and rejudge.surely(candidate(CHAIN, "Hangs"))
+
+
 def test_the_limit_of_what_does_not_hang_follows_what_showed_it_last() -> None:
     limit = ShownLimit(30.0)
     assert limit.seconds == 30.0
