@@ -85,6 +85,7 @@ LEFT = {
     "fuzzer.plugin.harvester.DEADLINE_S": "in a process of its own, of modules of three bindings",
     "fuzzer.settings.DEFAULT_TIME_S": "a default, no limit on work",
     "fuzzer.trial.hang_limit.FIRST_S": "of candidates that hang: what is longer takes as much longer to reduce",
+    "fuzzer.trial.hang_limit.PROMPT_S": "of candidates of other failures: one that takes longer is not kept",
     "fuzzer.trial.hang_limit.SHORTEST_S": "the same; what is kept is judged again with the limit of the first",
     "oracles.builds.builders.LAUNCH_S": "seconds of the CPU",
     "oracles.builds.cpu_trial.HANG_CPU_S": "seconds of the CPU",

@@ -133,8 +133,8 @@ TUPLE, TUPLE_GET_ITEM, CALL = tvm.ir.Tuple, tvm.ir.TupleGetItem, tvm.ir.Call
 GLOBAL_VAR = tvm.ir.GlobalVar
 CONSTANT = T.Constant
 ARITHMETIC = (tirx.Add, tirx.Sub, tirx.Mul, tirx.FloorDiv, tirx.FloorMod, tirx.Div, tirx.Mod, tirx.Min, tirx.Max)
-_LOGIC = (tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE, tirx.And, tirx.Or, tirx.Not)
-COMPOUND_TIR = (*ARITHMETIC, *_LOGIC, tirx.Select, tirx.Cast, tirx.Let, T.TensorLoad, T.Call)
+LOGIC = (tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE, tirx.And, tirx.Or, tirx.Not)
+COMPOUND_TIR = (*ARITHMETIC, *LOGIC, tirx.Select, tirx.Cast, tirx.Let, T.TensorLoad, T.Call)
 """Expressions of PrimFuncs that are made of others."""
 
 

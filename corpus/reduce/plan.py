@@ -269,6 +269,14 @@ def has_symbols(ty: T.Type) -> bool:
     return next(leaves_of_type(ty), None) is not None
 
 
+def is_impossible(ty: T.Type) -> bool:
+    """Whether a type has an extent below zero, as TVM infers for some results of operators whose attributes do not fit
+    their operands."""
+    if isinstance(ty, T.TupleType):
+        return any(map(is_impossible, ty.fields))
+    return any(isinstance(dim, tirx.IntImm) and int(dim) < 0 for dim in dims_of(ty))
+
+
 def draw_argument(ty: T.Type, symbols: Mapping[T.Var, int]) -> Argument:
     """Small whole numbers in a type: floats 1..3, integers and bools 0..1, which are valid almost everywhere.
 

@@ -114,7 +114,7 @@ def _can_be_given(buffer: T.Buffer) -> bool:
 def _global(buffer: T.Buffer) -> T.Buffer:
     """A buffer like it in global memory."""
     ty = T.type_of(buffer)
-    return tirx.decl_buffer(list(ty.shape), T.dtype_text(ty.dtype), str(buffer.name))
+    return tirx.decl_buffer(list(ty.shape), T.dtype_text(ty.dtype), str(buffer.name), layout=ty.layout)
 
 
 def _without_allocations(body: T.Stmt, gone: set[T.Buffer]) -> T.Stmt:

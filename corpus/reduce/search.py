@@ -14,7 +14,7 @@ from corpus.module_text import text_of
 from corpus.reduce.ahead import Ahead, Elsewhere, PriorAnswers, attempts_after
 from corpus.reduce.candidate import Candidate, Smallest, StepStats, smallest_of
 from corpus.reduce.draft import ModuleDraft, NotApplicable
-from corpus.reduce.plan import Edit, PlanView, ReductionPlan, applied, plan_of, view_of
+from corpus.reduce.plan import Edit, PlanView, ReductionPlan, applied, is_impossible, plan_of, view_of
 from corpus.reduce.prim_func import named_operators
 from corpus.reduce.prune import pruned
 from corpus.reduce.realise import GaveUp, Realised, as_it_is, realise
@@ -123,6 +123,8 @@ class Search:
         self._seen: set[tuple[object, ...]] = {_key(self._plan, candidate.module)}
         self._view = view_of(self._plan, candidate.module)
         self._operators = named_operators(candidate.module)
+        self._impossible = any(map(is_impossible, self._view.types.values()))
+        """Whether the module itself has types that no value is of; else nothing smaller may have."""
 
     def run(self, steps: Sequence[ReductionStep]) -> bool:
         """Whether every step was tried on the final candidate without success (False: out of budget)."""
@@ -337,6 +339,8 @@ class Search:
             return None
         except Exception as error:  # noqa: BLE001 - an error of ours is one refused candidate
             self._blame(self._course.step.name, error)
+            return None
+        if not self._impossible and any(map(is_impossible, realised.types.values())):
             return None
         return (plan, realised) if named_operators(realised.module) <= self._operators else None
 

@@ -166,6 +166,10 @@ class _Reduce:
     def jobs(self) -> int:
         return self._subject.request.jobs
 
+    @property
+    def stopped(self) -> bool:
+        return stopped(self._subject.request)
+
     def fits(self, failure: Failure) -> bool:
         pattern = self._subject.request.keep.message
         return pattern is None or matches(failure, pattern)

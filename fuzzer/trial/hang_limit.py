@@ -1,4 +1,5 @@
-"""How long candidates of a hang are waited for: the first one for long, the others in proportion to those that end."""
+"""How long candidates are waited for: the first one for long, the others in proportion to those that ended: of a hang
+to those that do not show it, of other failures to those that do."""
 
 from __future__ import annotations
 
@@ -31,11 +32,50 @@ class HangLimit:
         self.shortened |= self.seconds < self.whole_s
 
     @property
+    def is_long(self) -> bool:
+        """Whether it is worth a measurement to wait for less: nothing has ended, or only what was larger."""
+        return not self.ended or self.seconds >= LONG * SHORTEST_S
+
+    def forget(self) -> None:
+        """What has ended so far was larger than what comes."""
+        self.ended.clear()
+
+    @property
     def seconds(self) -> float:
         """Seconds for the next candidate. Nothing of what ends is known before one has ended."""
         if not self.ended:
             return self.whole_s
         return min(self.whole_s, max(SHORTEST_S, TIMES * max(self.ended)))
+
+
+LONG = 2
+"""A limit of so many times the shortest one is measured anew for a smaller candidate."""
+PROMPT_S = 1.0
+"""No candidate of a failure that is no hang is waited for less than that."""
+
+
+@dataclass(slots=True)
+class ShownLimit:
+    """whole_s: seconds for the first candidate of a failure that is no hang. shown: CPU seconds of the last candidates
+    that showed it. What loses the step of a loop runs for ever, in the reference or in what is built."""
+
+    whole_s: float
+    shown: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))
+
+    def took(self, seconds: float) -> None:
+        """One more candidate has shown the failure, after so many CPU seconds."""
+        self.shown.append(seconds)
+
+    def restart(self) -> None:
+        """Candidates as large as the first one come again."""
+        self.shown.clear()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds for the next candidate."""
+        if not self.shown:
+            return self.whole_s
+        return min(self.whole_s, max(PROMPT_S, TIMES * max(self.shown)))
 
 
 def of_children_s() -> float:

@@ -20,7 +20,7 @@ from fuzzer.processes.lines import in_child
 from fuzzer.protocol import Failure, Found, Plan
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.hang_limit import FIRST_S as HANGING
-from fuzzer.trial.hang_limit import HangLimit, of_children_s
+from fuzzer.trial.hang_limit import HangLimit, ShownLimit, of_children_s
 from fuzzer.trial.judge import judge
 from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
 from fuzzer.trial.options import options_of
@@ -34,6 +34,7 @@ from generators.passes.table import SETUP
 from generators.source import SeededSource
 from oracles.evidence import Died, Hung
 from oracles.forked import ChildRaised
+from oracles.ir.endless import endless_loops
 from oracles.ir.regions import (
     declares_what_it_does,
     divides_in_the_open,
@@ -102,9 +103,13 @@ class Rejudge:
         builds = failure.oracle in ORACLES and ORACLES[failure.oracle].builders is not None
         hangs = isinstance(failure.evidence, Hung) and not builds
         self._plan = plan
-        self._deadline_s = plan.deadline_s
-        """Of each candidate, where no limit of hangs follows what ended."""
         self._limit = HangLimit(min(plan.deadline_s, HANGING)) if hangs else None
+        whole_s = plan.deadline_s if self._limit is None else self._limit.whole_s
+        self._deadline_s = whole_s
+        """Of each candidate, where it follows nothing that ended."""
+        self._prompt = None if isinstance(failure.evidence, Hung) else ShownLimit(whole_s)
+        self._first: Candidate | None = None
+        """The first candidate that showed the failure: no later one is larger, and it may come again."""
         self._watch = watch
         self._repertoire = repertoire
         self._failure = failure
@@ -114,7 +119,8 @@ class Rejudge:
         """What the first candidate, which is the case itself, has right: nothing smaller may have it wrong."""
         self._doubtful: tuple[int, ...] = ()
         """How many divisions of the first candidate have no guard (a reduction that drops calls runs none of them),
-        regions may leave their buffers, and accesses of virtual threads may meet: nothing smaller may have more."""
+        regions may leave their buffers, accesses of virtual threads may meet, and loops cannot end: nothing smaller may
+        have more."""
         self.last: Failure | None = None
 
     def watched_by(self, watch: Watch) -> None:
@@ -124,23 +130,32 @@ class Rejudge:
 
     def interesting(self, candidate: Candidate) -> bool:
         """Whether the candidate fails in the same way, and is a program whose blocks say what they do, whose divisions
-        are guarded, whose regions lie in their buffers, whose virtual threads share nothing and whose passes stand in
-        no order that TVM documents otherwise where that holds of the failing one."""
+        are guarded, whose regions lie in their buffers, whose virtual threads share nothing, whose loops can end and
+        whose passes stand in no order that TVM documents otherwise where that holds of the failing one."""
         calls = (*SETUP[Phase(self._plan.phase)], *candidate.setup, *candidate.passes)
         in_order = not breaches([call.name for call in calls], self._repertoire.rows)
         module = candidate.module
         sound = (declares_what_it_does(module), not divides_in_the_open(module), in_order)
-        doubtful = (unguarded_divisions(module), regions_outside(module), shared_by_virtual_threads(module))
+        doubtful = (
+            unguarded_divisions(module),
+            regions_outside(module),
+            shared_by_virtual_threads(module),
+            endless_loops(module),
+        )
         if self._sound is None:
             self._sound, self._doubtful = sound, doubtful
         elif any(now > then for then, now in zip(self._doubtful, doubtful, strict=True)) or any(
             was and not still for was, still in zip(self._sound, sound, strict=True)
         ):
             return False
+        if self._prompt is not None and candidate is self._first:
+            self._prompt.restart()
         if not any(self.shows(candidate, number) for number in range(self._watch.tries)):
             return False
-        if self._limit is not None and not self._limit.ended and candidate.passes:
+        self._first = self._first or candidate
+        if self._limit is not None and self._limit.is_long and candidate.passes:
             # How long all takes but the pass that hangs: what ends on its way there must not count as hanging.
+            self._limit.forget()
             self.failures(replace(candidate, passes=candidate.passes[:-1]))
         return True
 
@@ -153,9 +168,12 @@ class Rejudge:
     def shows(self, candidate: Candidate, number: int = 0) -> bool:
         """Whether the candidate fails in the same way when it is judged once. number: what random numbers follow, so
         that several tries of what draws some may end in several ways."""
+        before_s = of_children_s()
         for failure in self.failures(candidate, seed=number):
             if Likeness.of(failure) == self._likeness and self._watch.fits(failure):
                 self.last = failure
+                if self._prompt is not None:
+                    self._prompt.took(of_children_s() - before_s)
                 return True
             self._watch.met(failure)
         return False
@@ -163,7 +181,8 @@ class Rejudge:
     def failures(self, candidate: Candidate, left: int = KILLED_AGAIN, seed: int = 0) -> list[Failure]:
         """What fails in the candidate, and how its child ended. `left`: how often it is judged again where that was
         killed from outside. Before the failure has shown: raises ChildRaised for our fault, NotJudged for a kill."""
-        deadline_s = self._deadline_s if self._limit is None else self._limit.seconds
+        limit = self._limit or self._prompt
+        deadline_s = self._deadline_s if limit is None else limit.seconds
         before_s = of_children_s()
         with TemporaryFile() as errors:
 
@@ -181,6 +200,8 @@ class Rejudge:
             if self._limit is not None:
                 self._limit.took(of_children_s() - before_s)
             return failures
+        if self._prompt is not None and heard.ended.hung and deadline_s < self._prompt.whole_s:
+            return failures  # It takes longer than one that showed the failure, which is no hang yet.
         end = judged_end(self._failure.index, heard.activity, heard.ended, deadline_s=deadline_s, stderr=printed)
         match end:
             case Failure():

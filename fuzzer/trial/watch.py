@@ -20,6 +20,11 @@ class Watch(Protocol):
     @property
     def jobs(self) -> int: ...
 
+    @property
+    def stopped(self) -> bool:
+        """Whether a user has ended the reduction: what is there is told, and nothing more is asked about it."""
+        ...
+
     def fits(self, failure: Failure) -> bool:
         """Whether a failure, in the same way as that of the case, may be kept."""
         ...
@@ -46,6 +51,7 @@ class Unwatched:
 
     tries = 1
     jobs = 1
+    stopped = False
 
     def fits(self, failure: Failure) -> bool:
         return True

@@ -137,3 +137,32 @@ def test_inputs_become_small_whole_numbers_where_ones_will_not_do() -> None:
     for array in small.calls[0].arguments:
         finite = array[np.isfinite(array)]
         assert (finite == np.rint(finite)).all() and (np.abs(finite) <= 4).all()
+
+
+SPLIT = """
+    @R.function
+    def main(x: R.Tensor((8,), "float32")) -> R.Tensor((2,), "float32"):
+        a = R.split(x, 4, axis=0)
+        b = a[0]
+        c = R.sigmoid(b)
+        return c
+"""
+
+
+def test_no_type_has_an_extent_below_zero() -> None:
+    """TVM infers -2 for the rest of one element in four parts. The predicate does not look at types."""
+
+    def splits(candidate: Candidate) -> bool:
+        return bool(calls_of(candidate, "relax.split")) and bool(calls_of(candidate, "relax.sigmoid"))
+
+    small = reduce(of(SPLIT), splits).candidate
+    assert splits(small) and "(-" not in small.module.script()
+
+
+def test_a_module_that_has_such_a_type_itself_is_reduced_nevertheless() -> None:
+    start = of(
+        SPLIT.replace("(8,)", "(1,)").replace("(2,)", "(1,)").replace("return c", "d = R.exp(c)\n        return d")
+    )
+    assert "(-2" in start.module.script()
+    small = reduce(start, lambda candidate: bool(calls_of(candidate, "relax.split"))).candidate
+    assert len(values(small)) < len(values(start))

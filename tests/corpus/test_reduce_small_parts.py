@@ -46,9 +46,9 @@ SYMBOLIC_LEFT = """
         A: T.Buffer((T.int64(1), T.int64(1), T.int64(1)), "float32"), B: T.Buffer((T.int64(1), T.int64(1)), "float32")
     ):
         with T.sblock("copied"):
-            vi = T.axis.spatial(T.int64(1), T.int64(0))
-            vj = T.axis.spatial(T.int64(1), T.int64(0))
-            B[vi, vj] = A[vi, vj, 0]
+            T.reads(A[T.int64(0), T.int64(0), 0])
+            T.writes(B[T.int64(0), T.int64(0)])
+            B[T.int64(0), T.int64(0)] = A[T.int64(0), T.int64(0), 0]
 
     @R.function
     def main(x: R.Tensor((1, 1, 1), "float32")) -> R.Tensor((1, 1), "float32"):

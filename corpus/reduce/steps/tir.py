@@ -15,7 +15,7 @@ from generators import tvm_api as T
 from oracles.ir.walk import nodes_of
 
 
-def _statements(view: PlanView) -> list[T.Stmt]:
+def statements(view: PlanView) -> list[T.Stmt]:
     """Every statement of every PrimFunc, outer first."""
     found: list[T.Stmt] = []
     for function in view.draft.functions.values():
@@ -36,15 +36,17 @@ def replacing(nodes: dict[T.Node, T.Node]) -> Edit:
 def unwrapped(view: PlanView) -> Sequence[Edit]:
     """A loop becomes its first iteration, a branch one of its sides, a scope its body."""
     edits: list[Edit] = []
-    for statement in _statements(view):
+    for statement in statements(view):
         if isinstance(statement, tirx.For):
             edits.append(replacing({statement: statement.body, statement.loop_var: statement.min}))
         elif isinstance(statement, tirx.IfThenElse):
             sides = (statement.then_case, statement.else_case)
             edits.extend(replacing({statement: side}) for side in sides if side is not None)
-        elif isinstance(statement, tirx.AttrStmt):
+        elif isinstance(statement, (tirx.AttrStmt, tirx.While)):
             edits.append(replacing({statement: statement.body}))
-        elif isinstance(statement, s_tir.SBlockRealize) and _only_a_scope(statement.block):
+        elif isinstance(statement, s_tir.SBlockRealize) and (
+            _only_a_scope(statement.block) or _only_around_a_scope(statement.block)
+        ):
             edits.append(replacing({statement: statement.block.body, **_axes_as_values(statement)}))
     return edits
 
@@ -52,9 +54,17 @@ def unwrapped(view: PlanView) -> Sequence[Edit]:
 def _only_a_scope(block: s_tir.SBlock) -> bool:
     """Whether a block makes no buffers, starts nothing, and has no block in it: a script without the one around all has
     it nevertheless."""
-    if any(map(len, (block.alloc_buffers, block.match_buffers))) or block.init is not None:
-        return False
-    return not nodes_of(block.body, s_tir.SBlock)
+    return _makes_nothing(block) and not nodes_of(block.body, s_tir.SBlock)
+
+
+def _only_around_a_scope(block: s_tir.SBlock) -> bool:
+    """Whether a block makes no buffers, starts nothing, and has nothing in it but a block without axes, which can be
+    the one around all."""
+    return _makes_nothing(block) and isinstance(block.body, s_tir.SBlockRealize) and not len(block.body.iter_values)
+
+
+def _makes_nothing(block: s_tir.SBlock) -> bool:
+    return block.init is None and not any(map(len, (block.alloc_buffers, block.match_buffers)))
 
 
 def _axes_as_values(realize: s_tir.SBlockRealize) -> dict[T.Node, T.Node]:
@@ -65,7 +75,7 @@ def _axes_as_values(realize: s_tir.SBlockRealize) -> dict[T.Node, T.Node]:
 def plain(view: PlanView) -> Sequence[Edit]:
     """A loop becomes a serial one without notes; a block loses its notes, and each buffer that nothing is done with."""
     edits: list[Edit] = []
-    for statement in _statements(view):
+    for statement in statements(view):
         if isinstance(statement, tirx.For) and (statement.kind != tirx.ForKind.SERIAL or len(statement.annotations)):
             edits.append(replacing({statement: _plain_loop(statement)}))
         elif isinstance(statement, s_tir.SBlock):
@@ -110,7 +120,7 @@ def extents(view: PlanView) -> Sequence[Edit]:
     """Each loop runs once, else twice; axes of blocks that are bound to it follow."""
     edits: list[Edit] = []
     for to in (1, 2):
-        for statement in _statements(view):
+        for statement in statements(view):
             if isinstance(statement, tirx.For) and _longer(statement.extent, to):
                 edits.append(replacing({statement: _with_extent(statement, to)}))
     return edits

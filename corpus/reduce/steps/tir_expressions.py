@@ -66,10 +66,21 @@ def _compound(node: T.Node) -> list[T.Expr]:
 
 
 def _handles_in_indices(function: T.PrimFunc) -> set[int]:
-    """The addresses of everything that is in an index of a buffer, or is the value of a block's axis."""
-    found = nodes_of(function.body, (T.TensorLoad, tirx.BufferStore, s_tir.SBlockRealize))
-    indices = [i for n in found for i in (n.iter_values if isinstance(n, s_tir.SBlockRealize) else n.indices)[:]]
-    return {part.__chandle__() for index in indices for part in _compound(index)}
+    """The addresses of everything that is in an index of a buffer or in a region of one, or is the value of a block's
+    axis."""
+    found = nodes_of(function.body, (T.TensorLoad, tirx.BufferStore, s_tir.SBlockRealize, s_tir.SBlock))
+    return {part.__chandle__() for node in found for index in _indices(node) for part in _compound(index)}
+
+
+def _indices(node: T.Node) -> list[T.Expr]:
+    match node:
+        case s_tir.SBlockRealize():
+            return list(node.iter_values)
+        case s_tir.SBlock():
+            regions = (*node.reads, *node.writes, *(match.source for match in node.match_buffers))
+            return [bound for region in regions for dim in region.region for bound in (dim.min, dim.extent)]
+        case _:
+            return list(node.indices)
 
 
 def _constant(expression: T.Expr, value: int) -> T.Expr | None:

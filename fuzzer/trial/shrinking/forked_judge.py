@@ -79,6 +79,10 @@ class _Notes(Unwatched):
     def tries(self) -> int:  # type: ignore[override]
         return self.watch.tries
 
+    @property
+    def stopped(self) -> bool:  # type: ignore[override]
+        return self.watch.stopped
+
     def fits(self, failure: Failure) -> bool:
         return self.watch.fits(failure)
 

@@ -117,7 +117,8 @@ def _start(rejudge: Rejudging, plan: Plan, failure: Failure, start: Candidate) -
 def _finding(asked: _Asked, reduction: Smallest, blamed: str, official: str, like: Case, faults: OwnFaults) -> Finding:
     """The finding. What of ours raises while more is asked of it makes its cause a guess, and nothing else."""
     plan, repertoire, failure, candidate = asked.plan, asked.repertoire, asked.failure, reduction.candidate
-    faults.unless_at_fault(AGAIN, lambda: asked.rejudge.interesting(candidate), False)
+    if not asked.watch.stopped:
+        faults.unless_at_fault(AGAIN, lambda: asked.rejudge.interesting(candidate), False)
     last = asked.rejudge.last or failure
     case = as_case(candidate, like)
     blamed = str(culprit_in(blamed, case.passes))
@@ -165,9 +166,10 @@ def _further(asked: _Asked, case: Candidate, hung: bool, faults: OwnFaults) -> _
     fault: tuple[str, ...] = ()
     if oracle in NEED_NUMBERS:
         expectations = faults.unless_at_fault(EXPECTED, lambda: expectations_of(case, plan, repertoire), ())
-        fault = faults.unless_at_fault(WHOSE, lambda: whose_fault(case, plan, repertoire), ())
+        if not asked.watch.stopped:
+            fault = faults.unless_at_fault(WHOSE, lambda: whose_fault(case, plan, repertoire), ())
     aftermath = Aftermath()
-    if not (hung and oracle == survives.ORACLE.name):
+    if not (asked.watch.stopped or (hung and oracle == survives.ORACLE.name)):
         aftermath = faults.unless_at_fault(AFTER, lambda: aftermath_of(case, plan, repertoire, oracle), aftermath)
     return _Further(expectations, fault, aftermath)
 
@@ -230,6 +232,8 @@ def _reduced(rejudge: Rejudging, asked: _Asked, start: Candidate, budget_s: floa
     watch = asked.watch
     seen = _Seen(rejudge, asked.failure, watch)
     smallest = seen.smallest(start, budget_s)
+    if watch.stopped:
+        return smallest, ""
     official = asked.of(smallest.candidate)
     hidden = asked.has_a_place and not official
     unbuilt = not asked.can_be_shown(smallest.candidate)
@@ -261,7 +265,7 @@ class _Seen:
     def smallest(self, start: Candidate, budget_s: float) -> Smallest:
         """The smallest candidate, by a second search where it has not failed in the time of the first one."""
         found = self._searched(start, budget_s)
-        if not self.rejudge.surely(found.candidate):
+        if not self.watch.stopped and not self.rejudge.surely(found.candidate):
             found = self._searched(start, max(0.0, budget_s - found.seconds))
         if self.faults.lines:
             found = replace(found, steps=(*found.steps, StepStats(JUDGING, 0, 0, 0.0, self.faults.lines[0])))

@@ -1,4 +1,4 @@
-"""Candidates of a hang: how long each is waited for, and that what only takes long is not kept."""
+"""Candidates of a failure: how long each is waited for, and that what only takes long is not kept for a hang."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from corpus.module_text import live_module
 from corpus.reduce import Candidate
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
-from fuzzer.trial.hang_limit import FIRST_S, RECENT, SHORTEST_S, TIMES, HangLimit
+from fuzzer.trial.hang_limit import FIRST_S, PROMPT_S, RECENT, SHORTEST_S, TIMES, HangLimit, ShownLimit
 from fuzzer.trial.rejudge import Rejudge
 from fuzzer.trial.repertoire import Repertoire, repertoire_of
+from fuzzer.trial.watch import Unwatched
 from generators.case import EntryCall, ModuleText, PassCall
 
 CHAIN = """
@@ -29,6 +30,7 @@ class Module:
 """
 WITHOUT_TANH = CHAIN.replace("R.tanh(a)", "R.sin(a)")
 PASSES = """
+import os
 import time
 import tvm
 
@@ -45,7 +47,15 @@ def slow(mod, context):
         time.sleep(0.01)
     return mod
 
-PASSES = {"Hangs": lambda: hangs, "Slow": lambda: slow}
+@tvm.transform.module_pass(opt_level=0, name="Raises")
+def raises(mod, context):
+    while "R.sin" in mod.script():
+        time.sleep(0.01)
+    if "R.nn.relu" in mod.script():
+        os.abort()
+    return mod
+
+PASSES = {"Hangs": lambda: hangs, "Slow": lambda: slow, "Raises": lambda: raises}
 """
 
 
@@ -63,6 +73,41 @@ def test_the_limit_follows_what_ended_last() -> None:
     assert limit.seconds == SHORTEST_S
 
 
+def test_a_long_limit_is_worth_a_measurement() -> None:
+    limit = HangLimit(4.0)
+    assert limit.is_long
+    limit.took(0.3)
+    assert limit.is_long
+    limit.forget()
+    limit.took(0.01)
+    assert not limit.is_long and limit.seconds == SHORTEST_S
+
+
+@pytest.mark.deep
+def test_a_smaller_candidate_that_hangs_is_measured_where_the_limit_is_long(asked: tuple[Plan, Repertoire]) -> None:
+    """What ended before it was larger; nothing of its own size need end."""
+    rejudge = rejudge_of(asked, "Hangs")
+    assert rejudge.interesting(candidate(CHAIN, "Hangs"))
+    limit = rejudge._limit
+    assert limit is not None
+    for _ in range(RECENT):
+        limit.took(0.4)
+    assert limit.seconds == pytest.approx(0.4 * TIMES)
+    assert rejudge.interesting(candidate(CHAIN.replace("R.negative(c)", "R.abs(c)"), "Hangs"))
+    assert limit.seconds < 0.4 * TIMES and rejudge.surely(candidate(CHAIN, "Hangs"))
+
+
+def test_the_limit_of_what_does_not_hang_follows_what_showed_it_last() -> None:
+    limit = ShownLimit(30.0)
+    assert limit.seconds == 30.0
+    limit.took(0.001)
+    assert limit.seconds == PROMPT_S
+    limit.took(1.0)
+    assert limit.seconds == pytest.approx(TIMES)
+    limit.restart()
+    assert limit.seconds == 30.0
+
+
 def candidate(script: str, name: str) -> Candidate:
     """A module under a pass of PASSES."""
     passes = (PassCall(name, f"PASSES['{name}']()"),)
@@ -73,7 +118,7 @@ def candidate(script: str, name: str) -> Candidate:
 def asked(tmp_path: Path) -> tuple[Plan, Repertoire]:
     file = tmp_path / "mine.py"
     file.write_text(PASSES, encoding="utf-8")
-    plan = Plan(0, deadline_s=FIRST_S, load=str(file), under_test=("Hangs", "Slow"), scratch=str(tmp_path))
+    plan = Plan(0, deadline_s=FIRST_S, load=str(file), under_test=("Hangs", "Slow", "Raises"), scratch=str(tmp_path))
     return plan, repertoire_of(plan)
 
 
@@ -135,3 +180,31 @@ def test_once_it_is_sure_nothing_more_is_measured(
     failures = rejudge.failures
     monkeypatch.setattr(rejudge, "failures", lambda *given, **named: judged.append(1) or failures(*given, **named))
     assert rejudge.interesting(candidate(CHAIN, "Hangs")) and len(judged) == 1
+
+
+class Met(Unwatched):
+    """Notes what fails in another way."""
+
+    def __init__(self) -> None:
+        self.failures: list[Failure] = []
+
+    def met(self, failure: Failure) -> None:
+        self.failures.append(failure)
+
+
+@pytest.mark.deep
+def test_a_candidate_of_a_crash_that_takes_many_times_as_long_is_no_hang(asked: tuple[Plan, Repertoire]) -> None:
+    """The first one has all its time whenever it comes."""
+    plan, repertoire = asked
+    recorder, met = Recorder.create(Path(plan.scratch) / "flight"), Met()
+    seen = Rejudge(plan, repertoire, Failure(0, "survives", "", "", "", "", "B"), recorder)
+    first = candidate(CHAIN, "Raises")
+    failure = seen.failures(first)[0]
+    assert failure.symptom == "crash"
+    rejudge = Rejudge(plan, repertoire, failure, recorder, met)
+    assert rejudge.interesting(first) and rejudge._prompt is not None
+    assert rejudge._prompt.seconds < FIRST_S
+    assert not rejudge.interesting(candidate(WITHOUT_TANH, "Raises"))
+    assert not met.failures
+    rejudge._prompt.took(0.5)
+    assert rejudge.interesting(first) and len(rejudge._prompt.shown) == 1

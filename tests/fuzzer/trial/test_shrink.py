@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from fuzzer.trial.rejudge import Rejudge
 from fuzzer.trial.repertoire import repertoire_of
 from fuzzer.trial.shrinking.built import is_built
 from fuzzer.trial.shrinking.shrink import expectations_of, shrink
+from fuzzer.trial.watch import Unwatched
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from generators.passes.table import default_call
 
@@ -144,6 +147,45 @@ def test_what_a_script_has_to_run_stays_buildable(stays: bool, tmp_path: Path) -
     assert found is not None and "R.subtract" in found.case.module.script
     assert ("R.tanh" in found.case.module.script) is stays and "R.exp" not in found.case.module.script
     assert is_built(start, plan, repertoire) is stays
+
+
+class Stopped(Unwatched):
+    """A user ends the reduction after the first success."""
+
+    stopped = False
+
+    def clock(self) -> float:
+        return 1e9 if self.stopped else 0.0
+
+    def better(self, candidate: Candidate, failure: Failure, calls: int) -> None:
+        self.stopped = True
+
+
+def test_once_a_user_has_ended_a_reduction_nothing_is_judged_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is left is large where a reduction has just begun, and each question about it takes long."""
+    file = tmp_path / "mine.py"
+    file.write_text(SWAPS, encoding="utf-8")
+    plan = Plan(0, load=str(file), under_test=("Swaps",), scratch=str(tmp_path))
+    repertoire = repertoire_of(plan)
+    call = PassCall("Swaps", "PASSES['Swaps']()")
+    start = whole(SUBTRACTS, (call,), np.ones((2, 3), np.float32), np.full((2, 3), 2, np.float32))
+    asked = Failure(0, "numeric", "", "", "", "", "B")
+    failure = Rejudge(plan, repertoire, asked, Recorder.create(tmp_path / "flight")).failures(start)[0]
+    watch, late = Stopped(), list[str]()
+    failures = Rejudge.failures
+
+    def noted(rejudge: Rejudge, *given: Any, **named: Any) -> list[Failure]:
+        if watch.stopped:
+            late.append("a candidate")
+        return failures(rejudge, *given, **named)
+
+    monkeypatch.setattr(Rejudge, "failures", noted)
+    for name in ("whose_fault", "aftermath_of", "official_entry"):
+        monkeypatch.setattr(sys.modules[shrink.__module__], name, lambda *given, name=name: late.append(name))
+    found = shrink(plan, repertoire, failure, start, as_case(start, LIKE), 600.0, watch)
+    assert watch.stopped and found is not None and not late and found.expectations
 
 
 def expected(script: str) -> tuple[Expectation, ...]:
