@@ -89,6 +89,7 @@ LEFT = {
     "fuzzer.trial.hang_limit.SHORTEST_S": "the same; what is kept is judged again with the limit of the first",
     "oracles.builds.builders.LAUNCH_S": "seconds of the CPU",
     "oracles.builds.cpu_trial.HANG_CPU_S": "seconds of the CPU",
+    "oracles.builds.cpu_trial.ORDINARY_S": "seconds of the CPU",
     "fuzzer.coverage.compile.TIMEOUT_S": "two minutes for a compiler",
     "fuzzer.coverage.count.FIRST_S": "when a number is noted first",
     "fuzzer.coverage.ground.IMPORT_S": "three minutes for an import",

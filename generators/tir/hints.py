@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import tvm_ffi
 from tvm import s_tir, tirx
@@ -17,7 +16,7 @@ from generators.source import Source
 from generators.tir.knobs import DEFAULT
 from generators.tvm_api import Node, PrimFunc
 
-Value = Callable[[Source, Any], object]
+Value = Callable[[Source, Node], object]
 """A value for a hint on a node; None where the node takes none."""
 
 

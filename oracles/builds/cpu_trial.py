@@ -11,6 +11,7 @@ import functools
 import os
 import re
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,6 +52,9 @@ LIMIT_S = 10
 """Seconds for one build and its runs."""
 HANG_CPU_S = 4.0
 """CPU seconds that a build has had at least where it counts as hanging; on a busy machine others have them."""
+ORDINARY_S = LIMIT_S / 20
+"""CPU seconds of the ordinary build of a module of which another one that takes LIMIT_S is slow, and need not hang:
+unrolled loops of a real model are that much code."""
 BUILT_IN = "passfuzz-build-"
 """What the folder of a build is called, before random letters."""
 SAID = 20_000
@@ -93,7 +97,26 @@ def judge(row: CpuBuild, last: Position, bench: Bench) -> Verdict:
         return Skipped("build: killed from outside, or out of memory")
     if ended.hung and (row.how is How.LOAD or ended.cpu_s < HANG_CPU_S):
         return Skipped("build: the C++ compiler or a busy machine takes too long")
+    if ended.hung and _takes_long(last, bench):
+        return Skipped("build: the ordinary one takes long, too")
     return _of_the_end(row, ended, said)
+
+
+def _takes_long(last: Position, bench: Bench) -> bool:
+    """Whether the ordinary build of the module takes more than ORDINARY_S, or does not end either."""
+    took = forked(lambda: _ordinary_s(last, bench), LIMIT_S)
+    return isinstance(took, Ended) or took > ORDINARY_S
+
+
+def _ordinary_s(last: Position, bench: Bench) -> float:
+    begun = time.process_time()
+    names = llvm.passes_to_come(last.module, last.phase)
+    lowered = llvm.lowered_by(names, last.module, last.phase, bench)
+    if not isinstance(lowered, llvm.NotBuilt):
+        target = tvm.target.Target("llvm")
+        with target, tvm.transform.PassContext(opt_level=3):
+            bench.guarded(lambda: compiled_from(lowered[0], target, lowered[1]))
+    return time.process_time() - begun
 
 
 def _printed(file: Path) -> str:

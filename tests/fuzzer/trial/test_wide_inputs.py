@@ -141,6 +141,13 @@ def test_outputs_that_no_input_changes_are_seen(shift: int, stays: bool) -> None
     assert found.every is stays and bool(found.outputs) is stays
 
 
+@pytest.mark.parametrize("value", ["R.add(R.const(1), R.const(1))", 'R.zeros(R.shape([4, 8]), "int32")'])
+def test_an_output_that_is_computed_of_no_input_is_not_said_to_stay(value: str) -> None:
+    text = OPERATOR.replace("DTYPE", "uint8").replace('R.Tensor((4, 8), "RESULT")', 'R.Tensor(dtype="int32")')
+    module = module_of(text.replace("VALUE", value))
+    assert not same_results(module, drawn_calls(module, 0, ROUNDS) + wide(module)).outputs
+
+
 def test_a_set_on_which_only_the_later_module_overflows_takes_no_word_from_the_others() -> None:
     """A pass that moves a product before a division overflows on wide numbers alone, of which nothing is known then."""
     text = PRIM_FUNC.replace("DTYPE", "int32")
