@@ -49,8 +49,19 @@ SHAPES = {
 }
 """The recipes that hold a node of Relax, or an operator that is no row of the table, those with the most to tell
 several times."""
+PRIM_SHAPES = {
+    "While": ("counting_up",),
+    "assume": ("facts_in_one_place",),
+    "DeclBuffer": ("second_names",),
+    "continue_loop": ("jumps",),
+    "break_loop": ("jumps",),
+    "IfThenElse": ("first_turns",),
+    "SeqStmt": ("several_stores",),
+}
+"""The shapes of PrimFunc that hold a node or an intrinsic of TIR in a way that matters."""
 _OF_PROGRAMS = frozenset({Feature.NUM_INPUT, Feature.SYMBOLIC, Feature.CONSTANTS, Feature.SCALAR_LOSS})
 """Features without which recipes are not planted, or programs are none for the pass."""
+_NODES = SHAPES.keys() | PRIM_SHAPES.keys()
 _GROUPS = frozenset(parts[1] for parts in (name.split(".") for name in OPERATORS) if len(parts) > 2)
 
 
@@ -81,6 +92,9 @@ def like_passes(row: PassRow, words: Set[str]) -> PassRow:
             prim_recipes=tuple(dict.fromkeys(recipe for other in named for recipe in other.fires.prim_recipes)),
             options=tuple(dict.fromkeys(text for each in fires for text in each.options)),
             hints=frozenset(words & HINTS.keys()),
+            prim_shapes=tuple(
+                dict.fromkeys(s for word, shapes in PRIM_SHAPES.items() if word in words for s in shapes)
+            ),
             wants=row.fires.wants | frozenset(want for each in known for want in each.wants if want in _OF_PROGRAMS),
         ),
     )
@@ -169,10 +183,10 @@ class _Words:
             case ast.Constant(value=str(text)):
                 self.read(text)
             case ast.Name(id=name):
-                self.found.update({name} & SHAPES.keys())
+                self.found.update({name} & _NODES)
                 self.read(names.get(name))
             case ast.Attribute(value=owner, attr=name):
-                self.found.update({name} & (SHAPES.keys() | _CONSTRUCTORS), _operator(owner, name))
+                self.found.update({name} & (_NODES | _CONSTRUCTORS), _operator(owner, name))
 
 
 def _content(cell: CellType) -> object:

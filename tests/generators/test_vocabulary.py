@@ -222,3 +222,18 @@ def test_passes_of_tir_carry_the_shapes_of_what_they_name(tmp_path: Path, name: 
     passes = runpy.run_path(str(path), run_name="of_tir")["PASSES"]
     rows = rows_from_contracts(passes, {name: {"phase": "tir", "form": "loops"} for name in passes})
     assert set(with_vocabulary(rows[name], passes[name]).fires.prim_recipes) == shapes
+
+
+def test_passes_of_tir_carry_the_hints_and_the_nodes_that_they_name(tmp_path: Path) -> None:
+    path = tmp_path / "of_nodes.py"
+    path.write_text(
+        "from tvm import tirx\n\n\ndef repeats(node):\n    return isinstance(node, tirx.While)\n\n\n"
+        "def aligned(block):\n    return block.annotations.get('buffer_dim_align')\n\n\n"
+        "PASSES = {'Repeats': repeats, 'Aligned': aligned}\n",
+        encoding="utf-8",
+    )
+    passes = runpy.run_path(str(path), run_name="of_nodes")["PASSES"]
+    rows = rows_from_contracts(passes, {name: {"phase": "tir", "form": "loops"} for name in passes})
+    fires = {name: with_vocabulary(rows[name], passes[name]).fires for name in passes}
+    assert fires["Repeats"].prim_shapes == ("counting_up",) and not fires["Repeats"].hints
+    assert fires["Aligned"].hints == {"buffer_dim_align"} and not fires["Aligned"].prim_shapes

@@ -8,6 +8,7 @@ Whoever unrolls, splits or peels a loop, takes it apart, forwards a store or use
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tvm import tirx
 
@@ -39,9 +40,22 @@ def _some(site: Site) -> Stmt:
 
 def _one(site: Site) -> Stmt:
     try:
-        return site.draft.source.pick(_KINDS)(site)
+        return site.draft.source.pick(tuple(_KINDS.values()))(site)
     except Unfit:  # no number among the parameters
         return _jumping(site)
+
+
+def _of_kind(name: str) -> Callable[[Source], PrimProgram]:
+    """Draws a function with one or two of the statements of a kind."""
+    knobs = with_symbols(KNOBS.turns.symbolic)
+    if _KINDS[name] is _known_in_one_place:
+        knobs = with_symbols(1.0)
+        knobs = replace(knobs, inputs=replace(knobs.inputs, symbol_parameter=1.0))
+
+    def some(site: Site) -> Stmt:
+        return sequence(*(_KINDS[name](site) for _ in range(site.draft.source.integer(1, 2))))
+
+    return lambda source: among(source, some, knobs)
 
 
 def _some_turns(draft: FunctionDraft, var: Expr, length: Extent) -> Expr:
@@ -190,13 +204,16 @@ def _known_in_one_place(site: Site) -> Stmt:
     return sequence(tirx.IfThenElse(condition, known, None), loop(draft, var, length, asked))
 
 
-_KINDS: tuple[Callable[[Site], Stmt], ...] = (
-    _jumping,
-    _counting_up,
-    _first_turn,
-    _several_stores,
-    _through_view,
-    _known_in_one_place,
-)
+_KINDS: dict[str, Callable[[Site], Stmt]] = {
+    "jumps": _jumping,
+    "counting_up": _counting_up,
+    "first_turns": _first_turn,
+    "several_stores": _several_stores,
+    "second_names": _through_view,
+    "facts_in_one_place": _known_in_one_place,
+}
 
-RECIPES = (PrimRecipe("turns", draw_turns, host=True),)
+RECIPES = (
+    PrimRecipe("turns", draw_turns, host=True),
+    *(PrimRecipe(name, _of_kind(name), host=True) for name in _KINDS),
+)
