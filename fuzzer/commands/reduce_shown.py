@@ -17,6 +17,7 @@ from fuzzer.errors import EnvironmentFault
 from fuzzer.oneshot.messages import ByReference, Reduction
 from fuzzer.own_numbers import DRAWN, OwnNumbers
 from fuzzer.processes import sandbox
+from fuzzer.processes.guard import end, guarded
 from fuzzer.processes.scratch import scratch_folder
 from fuzzer.processes.start import module_command, worker_environment
 from fuzzer.results import rows_of
@@ -79,13 +80,20 @@ def _checked(case: ByReference, room: Path, asked: list[str]) -> bool:
     folder = room / "case"
     write_folder(folder, case.folder)
     words = module_command("fuzzer.cli", "check", str(folder), "--json", *asked)
-    try:
-        ended = subprocess.run(
-            words, capture_output=True, env=worker_environment(), timeout=CONFIRM_S, check=False, start_new_session=True
-        )
-    except subprocess.TimeoutExpired:
-        return False
-    return any(row.is_of(case.oracle, case.symptom) for row in rows_of(ended.stdout) or ())
+    with subprocess.Popen(
+        guarded(words),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=worker_environment(),
+        start_new_session=True,
+    ) as process:
+        try:
+            said, _ = process.communicate(timeout=CONFIRM_S)
+        except subprocess.TimeoutExpired:
+            end(process)
+            return False
+    return any(row.is_of(case.oracle, case.symptom) for row in rows_of(said) or ())
 
 
 def _run(script: Path, load: str | None, scratch: str | None) -> tuple[int, str]:

@@ -47,8 +47,8 @@ class PrimFuncKnobs:
     planted_in_pipelines: float = 0.35
     """The same where the pass is a step of a pipeline."""
     in_order: float = 0.5
-    """Where passes of TIR are under test and none has a shape of its own: statements and blocks whose order, predicates
-    and indices matter. `lowering` and `scheduled` are of the rest."""
+    """Where passes of TIR, or of blocks, are under test and no shape of their own was planted: statements and blocks
+    whose order, predicates and indices matter. `lowering` and `scheduled` are of the rest."""
     hinted: float = 0.75
     """Annotations and attributes that the passes read: without any, they must not do what those ask for."""
     integers: float = 0.7

@@ -292,8 +292,8 @@ class Fires:
     """Recipes with the nodes that the code of the pass names, where that can be read. A share of its programs gets
     one."""
     prim_shapes: tuple[str, ...] = ()
-    """Shapes of PrimFunc with the nodes of TIR that the code of the pass names, where that can be read. Some of its
-    programs get one."""
+    """Shapes of PrimFunc with the nodes of TIR that the code of the pass names, where that can be read. Some of the
+    programs for a pass of loops get one."""
     wants: frozenset[Feature] = frozenset()
     """Features that the pass needs."""
     operators: tuple[str, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeAlias
 
 from tvm import relax
 
@@ -19,7 +20,7 @@ from generators.source import Choice, Echo, favour
 def private_twins(s: Scope) -> None:
     """Two private functions of one type, both called, that are equal but for one thing: an operator, the order of its
     operands, an axis, the numbers of a constant; or in all."""
-    dims = [b.small(s)] * s.source.integer(1, 3)
+    dims = [b.small(s)] * s.source.integer(2, 3)
     given: list[Choice] = []
     for body in s.source.pick(_DIFFERENCES)(s, dims):
 
@@ -35,7 +36,7 @@ def private_twins(s: Scope) -> None:
         finish_result(s, called(s, callee))
 
 
-_Body = Callable[[Scope, Value, Value], Value]
+_Body: TypeAlias = Callable[[Scope, Value, Value], Value]
 """The result of a twin, made of its two parameters without a choice."""
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import tvm_ffi
 from tvm import s_tir, tirx
@@ -16,7 +17,7 @@ from generators.source import Source
 from generators.tir.knobs import DEFAULT
 from generators.tvm_api import Node, PrimFunc
 
-Value = Callable[[Source, Node], object]
+HintValue: TypeAlias = Callable[[Source, Node], object]
 """A value for a hint on a node; None where the node takes none."""
 
 
@@ -25,7 +26,7 @@ class Hint:
     """What may carry it, blocks, loops or the function, and its values there."""
 
     kind: type
-    value: Value
+    value: HintValue
 
 
 def _alignment(source: Source, block: Node) -> object:
@@ -46,7 +47,7 @@ def _weights(source: Source, function: PrimFunc) -> object:
     return [number for number in read if source.flip()] or read[:1] or None
 
 
-def _one_of(*values: object) -> Value:
+def _one_of(*values: object) -> HintValue:
     return lambda source, node: source.pick(values)
 
 

@@ -188,15 +188,15 @@ class Numbers:
     ) -> Outcome:
         """Compares the results of `run` with the reference; `run` may raise Trap or Unsupported.
 
-        Entry calls that `calling` leaves out are not compared; Unsure if it leaves out all of them. results: takes what
-        `run` gives. sharply: how to go on where worst-case bounds do not decide; without it, only these say that a
-        result is wrong.
+        Entry calls that `calling` leaves out are not compared; Unsure if it leaves out all of them, and where an
+        integer overflows in one while no other is wrong. results: takes what `run` gives. sharply: how to go on where
+        worst-case bounds do not decide; without it, only these say that a result is wrong.
         """
         if self.starting.nothing is not None:
             return Unsure(self.starting.nothing.reason)
         agreed: list[Agreement] = []
         made: list[tuple[CallResult, Runtime]] = []
-        left_out = ""
+        left_out, overflown = "", None
         for wanted in self.starting.results:
             try:
                 actual = calling(run, wanted.call.function, [from_argument(a) for a in wanted.call.arguments])
@@ -206,10 +206,9 @@ class Numbers:
                 continue
             except (Trap, Unsupported) as error:
                 stopped = without_result(error, wanted.index)
-                if not (made and isinstance(stopped, Unsure) and isinstance(error, Trap)):
+                if not (isinstance(stopped, Unsure) and isinstance(error, Trap)):
                     return stopped
-                left_out = stopped.reason  # The inputs of this call, not what the pass did: the other calls count.
-                self.left_out[f"entry call: {stopped.reason}"] += 1
+                overflown = overflown or stopped  # Another call may still show that the pass is wrong.
                 continue
             found = self.starting.compared(wanted, actual)
             if isinstance(found, Difference):
@@ -219,8 +218,10 @@ class Numbers:
             if results is not None:
                 results[wanted.index] = actual
         if sharply is not None and any(wanted.coarse for wanted, _ in made):
-            return self._judge_sharply(made, agreed, calling, sharply)
-        return Unsure(left_out) if left_out and not agreed else undecided(agreed)
+            said = self._judge_sharply(made, agreed, calling, sharply)
+        else:
+            said = Unsure(left_out) if left_out and not agreed else undecided(agreed)
+        return said if isinstance(said, Wrong) or overflown is None else overflown
 
     def _judge_sharply(
         self, made: list[tuple[CallResult, Runtime]], agreed: list[Agreement], calling: Calling, sharply: _Sharply

@@ -217,7 +217,7 @@ def _with_bounds(
     again: all results for other inputs. rounds: whether an operation on floats of 8 bits has rounded. Where the inputs
     are exact, what they are moved to is no input of any module: a trap there says no more than that the result changes
     by leaps, and the bound is infinite. Elements of inputs with an infinite bound may be anything: what changes with
-    them has an infinite bound, too.
+    them has an infinite bound, too, and everything has where a few numbers do not show what changes.
     """
     tensors = [i for i in inputs if isinstance(i, Tensor)]
     exact = all(t.error is None for t in tensors)
@@ -235,7 +235,7 @@ def _with_bounds(
 
     bounded = []
     open_to_all = [t for t in tensors if t.error is not None and not np.all(np.isfinite(t.error))]
-    infinite = any(not is_float(t.dtype) for t in open_to_all)
+    infinite = any(not is_float(t.dtype) for t in open_to_all) or (bool(open_to_all) and _leaps(function))
     for index, result in enumerate(results):
         if exact and (not is_float(result.dtype) or (_ring_only(function) and _few_bits([*tensors, result], rounds))):
             bounded.append(result)
@@ -252,12 +252,12 @@ def _open_to_all(
     bounded: list[Tensor], results: list[Tensor], inputs: list[Runtime], again: Callable[[list[Runtime]], list[Array]]
 ) -> list[Tensor]:
     """Those with an infinite bound wherever a result changes with the elements of inputs that have one: these are NaN,
-    and numbers of both signs, smaller and larger than all others."""
+    the ends of their dtype, and numbers of both signs. What does not leap changes with one of them."""
     random = np.random.default_rng(1)
     changed = [np.zeros(result.shape, np.bool_) for result in results]
     try:
         with _may_trap():
-            for scale in (np.nan, 1e-3, 1.0, 1e3):
+            for scale in (np.nan, np.inf, -np.inf, 1e-3, 1.0, 1e3):
                 for change, result, other in zip(
                     changed, results, again(_replaced(inputs, random, scale)), strict=True
                 ):
@@ -284,7 +284,8 @@ def _with_others(value: Runtime, random: np.random.Generator, scale: float) -> R
     if not isinstance(value, Tensor) or value.error is None or np.all(np.isfinite(value.error)):
         return value
     largest = float_facts(value.dtype).largest
-    others = np.clip(random.standard_normal(value.shape) * scale * (1 + size_of(value.value)), -largest, largest)
+    drawn = random.standard_normal(value.shape) * (1 + size_of(value.value)) if np.isfinite(scale) else 1.0
+    others = np.clip(drawn * scale, -largest, largest)
     return Tensor(np.where(np.isinf(value.error), others, value.value), value.dtype)
 
 
@@ -326,11 +327,39 @@ def _small_whole(tensor: Tensor, places: int) -> bool:
     return bool(np.all((value == np.trunc(value)) & (np.abs(value) < limit)))
 
 
+_COMPARING = (tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE, tirx.Mod, tirx.FloorMod, tirx.FloorDiv)
+_SMOOTH = frozenset(
+    {
+        *("if_then_else", "likely", "exp", "exp2", "log", "sqrt", "rsqrt", "fabs"),
+        *("pow", "sin", "cos", "tanh", "sigmoid", "erf", "fma"),
+    }
+)
+"""Intrinsics whose results change with their operands everywhere, or up to one side."""
+
+
+def _leaps(function: BaseFunc) -> bool:
+    """Whether a PrimFunc may compute something of floats that changes at some numbers alone."""
+    return any(_leaps_at(node) for node in nodes_of(function.body, (*_COMPARING, tirx.Cast, tvm_api.Call)))
+
+
+def _intrinsic(call: Node) -> str:
+    """Its name without the dialect, which is `tirx` for some and `prim` for others."""
+    return str(getattr(call.op, "name", "")).rpartition(".")[2]
+
+
+def _leaps_at(node: Node) -> bool:
+    if isinstance(node, tvm_api.Call):
+        return _intrinsic(node) not in _SMOOTH
+    operand = node.value if isinstance(node, tirx.Cast) else node.a
+    whole = isinstance(node, tirx.Cast) and is_float(str(node.ty.dtype))
+    return is_float(str(operand.ty.dtype)) and not whole
+
+
 _INEXACT = (tirx.Div, tvm_api.Call)
 """Divisions and intrinsics: everything else that PrimFuncs compute floats with is exact on few bits."""
-_CHOICES = frozenset({"tirx.if_then_else", "tirx.likely"})
+_CHOICES = frozenset({"if_then_else", "likely"})
 """Intrinsics that give one of their operands."""
-_WHOLE = frozenset(f"tirx.{name}" for name in ("floor", "ceil", "trunc", "round", "nearbyint"))
+_WHOLE = frozenset({"floor", "ceil", "trunc", "round", "nearbyint"})
 """Intrinsics that give a number of no more bits, but hide what was rounded before them."""
 
 
@@ -341,5 +370,5 @@ def _ring_only(function: BaseFunc) -> bool:
 
 def _rounds(node: Node) -> bool:
     """Whether a division or a call rounds, or hides that something was rounded, which is seen for floats of 8 bits."""
-    name = str(getattr(node.op, "name", "")) if isinstance(node, tvm_api.Call) else ""
+    name = _intrinsic(node) if isinstance(node, tvm_api.Call) else ""
     return name not in _CHOICES and not (name in _WHOLE and str(node.ty.dtype) in FLOAT8)

@@ -36,11 +36,21 @@ def _idle_axes(realize: s_tir.SBlockRealize) -> list[AxisOf]:
     block = realize.block
     occurrences = Counter(nodes_of(block, VAR)) if len(block.iter_vars) else Counter()
     for axis, value in zip(block.iter_vars, realize.iter_values, strict=True):
-        if _is_number(axis.dom.extent) and int(axis.dom.extent) == 1:
+        once = _is_number(axis.dom.extent) and int(axis.dom.extent) == 1
+        if once:
             value = axis.dom.min  # noqa: PLW2901 - the same, in the block's own terms
+        elif int(axis.iter_type) == REDUCE and _goes_on(block):
+            continue  # What is added up, and when it begins, hangs on the axis.
         if _is_number(value) or occurrences[axis.var] == 1:  # there is its definition alone
             found.append((realize, axis.var, value))
     return found
+
+
+def _goes_on(block: s_tir.SBlock) -> bool:
+    """Whether a block reads what it writes."""
+    stored = [store.buffer for store in nodes_of(block.body, tirx.BufferStore)]
+    loads = nodes_of(block.body, T.TensorLoad)
+    return any(load.source.same_as(buffer) for load in loads for buffer in stored)
 
 
 def _is_number(expression: T.Expr) -> bool:

@@ -83,7 +83,11 @@ def _at(node: T.Node, var: T.Var, number: tirx.IntImm) -> T.Node:
     return tvm_ffi.structural_map(there, [((*ARITHMETIC, *LOGIC), _as_number)])
 
 
+_DIVISIONS = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod)
+
+
 def _as_number(expression: T.Expr) -> T.Expr:
     operands = [expression.a] if isinstance(expression, tirx.Not) else [expression.a, expression.b]
     numbers = all(isinstance(operand, tirx.IntImm) for operand in operands)
-    return tvm.sym.Analyzer().simplify(expression) if numbers else expression
+    by_zero = isinstance(expression, _DIVISIONS) and T.is_zero(expression.b)  # in a branch that is not taken
+    return tvm.sym.Analyzer().simplify(expression) if numbers and not by_zero else expression

@@ -27,9 +27,11 @@ from oracles.ir.walk import functions_of
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported
 
-BITS = (40, 28, 18, 12, 8, 6)
+BITS = (20, 17, 15, 12, 9)
 """Sizes that are tried, largest first: below 2**bits and the end of the dtype. Products of two int32 overflow from 16
 bits on, sums of many of these from 12."""
+HEADROOM = 3
+"""Numbers are drawn this many bits smaller: a right pass may compute in another order, which needs more of them."""
 ALONE = 8
 """How many parameters are tried one by one where they cannot all be wide."""
 SLOW_S = 2.0
@@ -69,12 +71,12 @@ def widths_of(module: IRModule, attempt: int, say: Callable[[], None] = lambda: 
         trial = _Takes(runs, call, say)
         if not paths or not trial.is_quick():
             continue
-        width = _widest(paths, trial)
-        overflowing += [_named(module, call, path) for path in sorted(trial.overflowing - set(width[1]))]
-        if width[1]:
-            each.append(Width(number, False, *width))
-            if _Takes(runs, _calls(module, attempt, True)[number], say).takes(*width, by_order=True):
-                each.append(Width(number, True, *width))
+        bits, good = _widest(paths, trial)
+        overflowing += [_named(module, call, path) for path in sorted(trial.overflowing - set(good))]
+        if good:
+            each.append(Width(number, False, bits - HEADROOM, good))
+            if _Takes(runs, _calls(module, attempt, True)[number], say).takes(bits, good, by_order=True):
+                each.append(Width(number, True, bits - HEADROOM, good))
     return Widths(tuple(each), tuple(overflowing))
 
 

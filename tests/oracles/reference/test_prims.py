@@ -79,6 +79,9 @@ def test_what_is_not_finite_is_not_moved() -> None:
     assert np.isfinite(result.error[2])
 
 
+COMPARISONS = ("> T.float32(0)", "== T.float32(2)", "> T.float32(1e30)", "< T.float32(-1e30)")
+
+
 @pytest.mark.parametrize(
     ("body", "open_to_all"),
     [
@@ -87,7 +90,11 @@ def test_what_is_not_finite_is_not_moved() -> None:
         ("A[0] + A[2]", [False, False, False]),
         ("A[v] + A[1]", [True, True, True]),
         ("T.max(A[v], A[0])", [False, True, False]),
-        ("T.if_then_else(A[1] > T.float32(0), A[0], A[2])", [True, True, True]),
+        ("T.max(A[v], T.float32(1e30))", [False, True, False]),
+        ("T.min(T.max(A[v], T.float32(0)), T.float32(6))", [False, True, False]),
+        *((f"T.if_then_else(A[1] {comparison}, A[0], A[2])", [True] * 3) for comparison in COMPARISONS),
+        ("T.if_then_else(T.isinf(A[1]), A[0], A[2])", [True] * 3),
+        ('T.Cast("float32", T.Cast("int32", A[v] / T.float32(1e9)))', [True] * 3),
         ("T.if_then_else(v == 1, T.float32(7), A[v])", [False, False, False]),
     ],
 )
