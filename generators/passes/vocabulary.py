@@ -33,7 +33,8 @@ SHAPES = {
     "TupleGetItem": ("tuple_bound", "several_outputs", "private_tuple_arguments", "nested_results", *_NESTED),
     "GlobalVar": (
         *("private_calls", "private_twins", "private_calls_symbolic", "recursive_private", "private_shared"),
-        "polymorphic_private",
+        *("polymorphic_private", "private_unused_parameters", "private_parameter_defines_symbol"),
+        *("private_tuple_arguments", "private_unused_outputs", "private_in_branch"),
     ),
     "ShapeExpr": ("symbolic_shapes", "shape_of"),
     "Function": ("recursive_private", "local_functions_capturing", "returned_closures", "recursive_local"),
