@@ -17,9 +17,9 @@ from fuzzer.errors import EnvironmentFault
 from fuzzer.oneshot.messages import ByReference, Reduction
 from fuzzer.own_numbers import DRAWN, OwnNumbers
 from fuzzer.processes import sandbox
-from fuzzer.processes.guard import end, guarded
+from fuzzer.processes.run_guarded import run_guarded
 from fuzzer.processes.scratch import scratch_folder
-from fuzzer.processes.start import module_command, worker_environment
+from fuzzer.processes.start import module_command
 from fuzzer.results import rows_of
 from reports.summary import write_text
 
@@ -80,19 +80,10 @@ def _checked(case: ByReference, room: Path, asked: list[str]) -> bool:
     folder = room / "case"
     write_folder(folder, case.folder)
     words = module_command("fuzzer.cli", "check", str(folder), "--json", *asked)
-    with subprocess.Popen(
-        guarded(words),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=worker_environment(),
-        start_new_session=True,
-    ) as process:
-        try:
-            said, _ = process.communicate(timeout=CONFIRM_S)
-        except subprocess.TimeoutExpired:
-            end(process)
-            return False
+    try:
+        _, said = run_guarded(words, CONFIRM_S)
+    except subprocess.TimeoutExpired:
+        return False
     return any(row.is_of(case.oracle, case.symptom) for row in rows_of(said) or ())
 
 

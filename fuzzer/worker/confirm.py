@@ -24,8 +24,8 @@ from corpus.rate import ReproRate
 from corpus.repro import can_be_by_reference, shown_by_script
 from corpus.signature import told_by
 from corpus.tracebacks import crashing_function
-from fuzzer.processes.guard import end, guarded
-from fuzzer.processes.start import module_command, worker_environment
+from fuzzer.processes.run_guarded import run_guarded
+from fuzzer.processes.start import module_command
 from fuzzer.results import rows_of
 from oracles.evidence import AcrossProcesses, Died
 
@@ -77,7 +77,8 @@ def _tried_in(finding: Finding, room: Path) -> tuple[Tried, int | None]:
     status: int | None = None
     for _ in range(TRIALS_BY_CHANCE if each_time else TRIALS_OF_A_DEATH if by_chance else 1):
         try:
-            status, said = _run(_command(finding, folder), loaded_environment(finding.case.load))
+            variables = loaded_environment(finding.case.load)
+            status, said = run_guarded(_command(finding, folder), DEADLINE_S, variables)
         except subprocess.TimeoutExpired:
             status, said, ended = None, b"", f"no answer within {DEADLINE_S:g} s"
         else:
@@ -98,24 +99,6 @@ def _tried_in(finding: Finding, room: Path) -> tuple[Tried, int | None]:
 def _says_killed(said: bytes) -> bool:
     of_child = child_end(last_line(said.decode(errors="replace")))
     return isinstance(of_child, ChildKilled) and of_child.from_outside
-
-
-def _run(command: list[str], variables: dict[str, str]) -> tuple[int, bytes]:
-    """Exit status and standard output of a command, which ends with this process. Raises TimeoutExpired."""
-    with subprocess.Popen(
-        guarded(command),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={**worker_environment(), **variables},
-        start_new_session=True,
-    ) as process:
-        try:
-            said, _ = process.communicate(timeout=DEADLINE_S)
-        except subprocess.TimeoutExpired:
-            end(process)
-            raise
-        return process.returncode, said
 
 
 def _command(finding: Finding, folder: Path) -> list[str]:

@@ -110,8 +110,7 @@ def _takes_long(last: Position, bench: Bench) -> bool:
 
 def _ordinary_s(last: Position, bench: Bench) -> float:
     begun = time.process_time()
-    names = llvm.passes_to_come(last.module, last.phase)
-    lowered = llvm.lowered_by(names, last.module, last.phase, bench)
+    lowered = _lowered(last, bench)
     if not isinstance(lowered, llvm.NotBuilt):
         target = tvm.target.Target("llvm")
         with target, tvm.transform.PassContext(opt_level=3):
@@ -150,9 +149,13 @@ def _in_child(row: CpuBuild, last: Position, bench: Bench, errors: Path) -> Verd
     return _judged(row, last, bench, errors.parent)
 
 
-def _judged(row: CpuBuild, last: Position, bench: Bench, folder: Path) -> Verdict:
+def _lowered(last: Position, bench: Bench) -> tuple[IRModule, Phase] | llvm.NotBuilt:
     names = llvm.passes_to_come(last.module, last.phase)
-    lowered = llvm.lowered_by(names, last.module, last.phase, bench)
+    return llvm.lowered_by(names, last.module, last.phase, bench)
+
+
+def _judged(row: CpuBuild, last: Position, bench: Bench, folder: Path) -> Verdict:
+    lowered = _lowered(last, bench)
     if isinstance(lowered, llvm.NotBuilt):
         return Skipped(f"build: {lowered.culprit} stops")
     built = bench.guarded(lambda: _machine(row, *lowered, folder))

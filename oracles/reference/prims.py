@@ -76,9 +76,14 @@ def _may_trap() -> Iterator[None]:
         raise Unsupported("call_tir on the verge of a trap") from trap
 
 
+def _is_open(value: Runtime) -> bool:
+    """Whether some elements of a tensor may be anything."""
+    return isinstance(value, Tensor) and value.error is not None and not np.all(np.isfinite(value.error))
+
+
 def _if_known(results: list[Tensor], inputs: list[Runtime]) -> list[Tensor]:
     """The results without bounds for rounding: of nothing is known anything where an input is not known."""
-    if all(i.error is None or bool(np.all(np.isfinite(i.error))) for i in inputs if isinstance(i, Tensor)):
+    if not any(map(_is_open, inputs)):
         return results
     return [replace(result, error=np.full(result.shape, np.inf)) for result in results]
 
@@ -234,7 +239,7 @@ def _with_bounds(
             return None
 
     bounded = []
-    open_to_all = [t for t in tensors if t.error is not None and not np.all(np.isfinite(t.error))]
+    open_to_all = list(filter(_is_open, tensors))
     infinite = any(not is_float(t.dtype) for t in open_to_all) or (bool(open_to_all) and _leaps(function))
     for index, result in enumerate(results):
         if exact and (not is_float(result.dtype) or (_ring_only(function) and _few_bits([*tensors, result], rounds))):
@@ -258,9 +263,8 @@ def _open_to_all(
     try:
         with _may_trap():
             for scale in (np.nan, np.inf, -np.inf, 1e-3, 1.0, 1e3):
-                for change, result, other in zip(
-                    changed, results, again(_replaced(inputs, random, scale)), strict=True
-                ):
+                others = again([_with_others(one, random, scale) for one in inputs])
+                for change, result, other in zip(changed, results, others, strict=True):
                     change |= ~_same(carried(other, result.dtype).value, result.value)
     except Unsupported:
         changed = [np.ones(result.shape, np.bool_) for result in results]
@@ -275,13 +279,9 @@ def _same(one: Array, other: Array) -> Array:
     return np.asarray((one == other) | ((one != one) & (other != other)))
 
 
-def _replaced(inputs: list[Runtime], random: np.random.Generator, scale: float) -> list[Runtime]:
-    """The inputs with other numbers where their bound is infinite, about so large next to the other ones."""
-    return [_with_others(one, random, scale) for one in inputs]
-
-
 def _with_others(value: Runtime, random: np.random.Generator, scale: float) -> Runtime:
-    if not isinstance(value, Tensor) or value.error is None or np.all(np.isfinite(value.error)):
+    """An input with other numbers where its bound is infinite, about so large next to the other ones."""
+    if not isinstance(value, Tensor) or value.error is None or not _is_open(value):
         return value
     largest = float_facts(value.dtype).largest
     drawn = random.standard_normal(value.shape) * (1 + size_of(value.value)) if np.isfinite(scale) else 1.0

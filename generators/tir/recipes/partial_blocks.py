@@ -21,6 +21,7 @@ from generators.tir.functions import begun, draw_one, finished
 from generators.tir.launch import made_of
 from generators.tir.opaque import held_range
 from generators.tir.prim_program import PrimProgram
+from generators.tir.reads import Point
 from generators.tir.recipes.block_drafts import add_input
 from generators.tir.recipes.dependences import elsewhere, triangle
 from generators.tir.recipes.plain_knobs import AROUND, KNOBS
@@ -28,7 +29,7 @@ from generators.tir.recipes.recipe import PrimRecipe
 from generators.tir.recipes.surroundings import NUMBERS, counted, loop, nested
 from generators.tir.site import sequence, store
 from generators.tir.terms import Term, held
-from generators.tvm_api import Expr, Stmt
+from generators.tvm_api import Expr, Stmt, Var
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,16 @@ def _filled(draft: FunctionDraft, *dims: Extent, values: Range | None = None) ->
         value = one if constant else held(_value(draft, dtype, terms, *terms), values, 0)
         return BlockBody(store(tensor, value, [term.expr for term in terms]))
 
-    return tensor, nested(draft, loops, _block(draft, [_Axis(point.extent, var) for var, point in loops], make))
+    return tensor, _over(draft, loops, make)
+
+
+def _over(draft: FunctionDraft, loops: Sequence[tuple[Var, Point]], make: Callable[[list[Term]], BlockBody]) -> Stmt:
+    """A block with an axis for each of the loops, which are around it."""
+    return nested(draft, loops, _block(draft, [_Axis(point.extent, var) for var, point in loops], make))
+
+
+def _in_either_order(draft: FunctionDraft, one: tuple[Var, Point], other: tuple[Var, Point], body: Stmt) -> Stmt:
+    return nested(draft, (one, other) if draft.source.flip() else (other, one), body)
 
 
 def _of_dtype(values: Range, dtype: str) -> Range:
@@ -103,7 +113,7 @@ def _shown(draft: FunctionDraft, tensor: DraftTensor) -> list[Stmt]:
         read = load(tensor, at)
         return BlockBody(store(out, read if draft.source.flip() else _value(draft, out.dtype, terms, read), at))
 
-    return [nested(draft, loops, _block(draft, [_Axis(point.extent, var) for var, point in loops], make))]
+    return [_over(draft, loops, make)]
 
 
 def _another(draft: FunctionDraft, tensor: DraftTensor, terms: list[Term], at: list[Expr]) -> Term:
@@ -155,8 +165,7 @@ def _reduced_for_some(draft: FunctionDraft) -> Stmt:
 
     where = _part(draft, length, outer[0])
     part = _block(draft, [_Axis(length, outer[0]), _Axis(turns, inner[0], REDUCE)], make, where)
-    loops = nested(draft, (outer, inner) if draft.source.flip() else (inner, outer), part)
-    return sequence(fill, loops, *_shown(draft, tensor))
+    return sequence(fill, _in_either_order(draft, outer, inner, part), *_shown(draft, tensor))
 
 
 def _reduced_onto(draft: FunctionDraft) -> Stmt:
@@ -174,8 +183,7 @@ def _reduced_onto(draft: FunctionDraft) -> Stmt:
         return BlockBody(store(tensor, Term(whole, tensor.dtype, tensor.range, tensor.fraction), at))
 
     part = _block(draft, [_Axis(length, outer[0]), _Axis(turns, inner[0], REDUCE)], make)
-    loops = nested(draft, (outer, inner) if draft.source.flip() else (inner, outer), part)
-    return sequence(fill, loops, *_shown(draft, tensor))
+    return sequence(fill, _in_either_order(draft, outer, inner, part), *_shown(draft, tensor))
 
 
 def _if_inside(draft: FunctionDraft) -> Stmt:

@@ -102,15 +102,22 @@ def _addressed_places(site: Site) -> Stmt:
         place = _within(place, draft.number(inner))
         start += inner
     dim = draft.extent(length - start)
-    view = draft.add_tensor("Y", (dim,), tensor.dtype, tensor.range, fraction=tensor.fraction, role="alloc")
-    draft.tensors.pop()
-    site.memory[view.name] = tensor.name
+    view, declared = view_of(site, tensor, place, dim)
     var, point = counted(draft, dim)
     at = site.inside(point, turns=dim.value)
     at.tensors.append(view)
     body = changed(at, view, [var])
+    return sequence(declared, loop(draft, var, dim, body))
+
+
+def view_of(site: Site, tensor: DraftTensor, place: Expr, dim: Extent) -> tuple[DraftTensor, Stmt]:
+    """A second name for the memory of a tensor from a place on, and its declaration."""
+    draft = site.draft
+    view = draft.add_tensor("Y", (dim,), tensor.dtype, tensor.range, fraction=tensor.fraction, role="alloc")
+    draft.tensors.pop()
+    site.memory[view.name] = tensor.name
     draft.features |= {"access_ptr", "view"}
-    return sequence(tvm_api.declared(view.buffer, place), loop(draft, var, dim, body))
+    return view, tvm_api.declared(view.buffer, place)
 
 
 def _within(place: Expr, offset: Expr) -> Expr:

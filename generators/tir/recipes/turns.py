@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from tvm import tirx
 
-from generators import tvm_api
 from generators.ranges import Range
 from generators.source import Source, favour
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit, load
@@ -20,6 +19,7 @@ from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point
 from generators.tir.recipes.dependences import any_length, filled, inside, value_of
 from generators.tir.recipes.plain_knobs import KNOBS, with_symbols
+from generators.tir.recipes.pointers import view_of
 from generators.tir.recipes.recipe import PrimRecipe
 from generators.tir.recipes.surroundings import among, counted, element, loop, moved
 from generators.tir.site import Site, sequence, store
@@ -157,17 +157,14 @@ def _through_view(site: Site) -> Stmt:
     begin = draft.source.integer(0, int(length.value) - 1)
     place = tensor.buffer.access_ptr("rw", ptr_type=tensor.dtype, offset=draft.number(begin))
     dim = draft.extent(int(length.value) - begin)
-    view = draft.add_tensor("Y", (dim,), tensor.dtype, tensor.range, fraction=tensor.fraction, role="alloc")
-    draft.tensors.pop()
-    site.memory[view.name] = tensor.name
+    view, declared = view_of(site, tensor, place, dim)
     at = draft.number(draft.source.integer(begin, int(length.value) - 1))
     stores = [
         _number(draft, tensor, at),
         _number(draft, view, tirx.Sub(at, draft.number(begin)) if draft.source.flip() else draft.number(0)),
     ]
-    draft.features |= {"access_ptr", "view"}
     return sequence(
-        tvm_api.declared(view.buffer, place),
+        declared,
         *(stores if draft.source.flip(KNOBS.turns.view_last) else stores[::-1]),
         store(shown, value_of(site, shown.dtype, element(tensor, at)), [at]),
     )
