@@ -52,6 +52,7 @@ def repro_text(stored: StoredCase, single: bool = False) -> str:
         script=script,
         late_annotations=needs_late_annotations(module_text(stored, single)[0]),
         fill=fill_of(stored),
+        kernels=runs_kernels(stored),
         imports=imports_for(body),
         body=body.rstrip("\n"),
     )

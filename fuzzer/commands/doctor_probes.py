@@ -9,6 +9,8 @@ import os
 import sys
 from typing import Any
 
+from fuzzer.processes.tvm_alone import without_torch
+
 
 def probe_import() -> str:
     """TVM can be imported, and its JSON writer (what a mismatched ffi breaks) works."""
@@ -49,13 +51,16 @@ def probe_cuda_codegen() -> str:
 
 def probe_cuda_device() -> str:
     """A CUDA device is here, and a small module that this TVM builds for it gives the right numbers there."""
-    import tvm
+    with without_torch():
+        import tvm
 
     from oracles.builds.cuda_device import unusable
 
     if (why := unusable()) is not None:
         raise SystemExit(why)
-    return str(tvm.cuda(0).device_name)
+    device = tvm.cuda(0)
+    assert device.exist  # The driver has no names until it has been asked what there is.
+    return str(device.device_name)
 
 
 def _module() -> Any:

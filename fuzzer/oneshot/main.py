@@ -11,6 +11,7 @@ import msgspec
 from fuzzer.oneshot.messages import Request
 from fuzzer.processes import sandbox
 from fuzzer.processes.lines import send
+from fuzzer.processes.tvm_alone import without_torch
 from fuzzer.protocol import Done, Ready, Refused
 from oracles.family import go_on_guarded
 from oracles.forked import ChildRaised
@@ -28,7 +29,8 @@ def main() -> None:
     def say(message: msgspec.Struct) -> None:
         send(answers, message)
 
-    import tvm
+    with without_torch():
+        import tvm
 
     from generators import externs
 

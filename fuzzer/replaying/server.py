@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from fuzzer.processes import sandbox
+from fuzzer.processes.tvm_alone import without_torch
 from fuzzer.replaying.server_messages import FromServer, NoTvm, RunScript, ScriptRan, TvmReady, fields_of, line_of
 from oracles.family import go_on_guarded
 
@@ -56,8 +57,9 @@ def main(root: str) -> None:
 def greeting(root: str) -> TvmReady | NoTvm:
     """The version that TVM itself tells, and where it lies; or why it cannot be imported."""
     try:
-        import tvm
-        import tvm.relax
+        with without_torch():
+            import tvm
+            import tvm.relax
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is the answer
         return NoTvm(f"{type(error).__name__}: {error}")
     for name in PRELOADED:

@@ -24,6 +24,7 @@ from fuzzer.coverage import probes
 from fuzzer.processes import sandbox
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Lines, cut, send
+from fuzzer.processes.tvm_alone import without_torch
 from fuzzer.protocol import (
     Begin,
     CandidateDigests,
@@ -90,6 +91,18 @@ def _commands() -> Iterator[Command]:
         yield from lines.take(line)
 
 
+def _left_to_the_reference(targets: Sequence[str]) -> Iterator[str]:
+    """A line for each target whose modules could be built here, as it seemed, and cannot."""
+    from oracles.builds.builders import BUILDERS
+    from oracles.builds.needs import builder_of
+
+    for target in targets:
+        builder = builder_of(target)
+        why = BUILDERS[builder].unusable() if builder is not None else None
+        if why is not None:
+            yield f"--target {target}: nothing is built and run, the reference alone judges: {why}"
+
+
 class _Worker:
     def __init__(self, plan: Plan, recorder: Recorder, answers: int, errors: int, uncounted: str) -> None:
         self.plan = plan
@@ -115,7 +128,8 @@ class _Worker:
 
     def prepare(self) -> bool:
         """Imports TVM and the tables; False after saying why this cannot work."""
-        import tvm
+        with without_torch():
+            import tvm
 
         from fuzzer.trial.options import oracle_names
         from fuzzer.trial.repertoire import LoadFault, repertoire_of
@@ -135,6 +149,8 @@ class _Worker:
             self.say(Refused(f"--oracles {unknown[0]}: unknown oracle; `passfuzz list oracles` shows them all"))
             return False
         before_forking(self.plan.targets)
+        for line in _left_to_the_reference(self.plan.targets):
+            self.say(Warned(line))
         self._repertoire = replace(repertoire, kin=kin_of(self.plan, repertoire))
         if self.plan.probes is not None:
             self._uncounted = self._uncounted or probes.why_not(self.plan.probes)

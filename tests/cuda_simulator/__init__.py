@@ -19,6 +19,13 @@ _NVCC = """\
 #!/bin/sh
 PYTHONPATH='{root}' CUDA_SIMULATOR='{folder}' exec '{python}' -m tests.cuda_simulator.nvcc "$@"
 """
+_TORCH = """\
+import ctypes
+
+ctypes.CDLL("libcudart.so.13").cudaGetDeviceCount(ctypes.byref(ctypes.c_int()))
+raise ImportError("a stand-in")
+"""
+"""PyTorch as far as it matters: whoever imports it has begun with the driver, and its children can use no device."""
 _HERE = """\
 import oracles.builds.needs
 
@@ -44,6 +51,7 @@ def installed(folder: Path) -> dict[str, str]:
     nvcc.write_text(_NVCC.format_map({"root": ROOT, "folder": kernels, "python": sys.executable}))
     nvcc.chmod(0o755)
     (start / "sitecustomize.py").write_text(_HERE)
+    (start / "torch.py").write_text(_TORCH)
     return {
         **os.environ,
         "LD_LIBRARY_PATH": str(libraries),

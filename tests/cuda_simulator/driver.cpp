@@ -139,7 +139,10 @@ int cuInit(unsigned) { return state(); }
 int cuDriverGetVersion(int* version) { return *version = 13000, SUCCESS; }
 int cuGetErrorName(int code, const char** name) { return *name = name_of(code), SUCCESS; }
 int cuGetErrorString(int code, const char** text) { return *text = name_of(code), SUCCESS; }
-int cuDeviceGetName(char* name, int size, int) { return snprintf(name, size, "CPU"), SUCCESS; }
+int cuDeviceGetName(char* name, int size, int) {
+  if (!user) return NOT_INITIALIZED;  // Of the driver's own calls, none begins with it.
+  return snprintf(name, size, "CPU"), state();
+}
 int cuFuncSetAttribute(void*, int, int) { return state(); }
 int cuTensorMapEncodeTiled() { return INVALID_VALUE; }
 

@@ -72,3 +72,14 @@ def test_a_script_shows_what_the_device_gives(
     ended = run(device, str(script))
     assert ended.returncode == status, ended.stdout
     assert ended.stdout.startswith("the bug is gone" if status == 0 else "AssertionError(")
+
+
+def test_a_driver_that_cannot_be_used_is_said_at_the_start(device: dict[str, str], tmp_path: Path) -> None:
+    """The reference alone judges then, and the report would say so at the end only."""
+    (tmp_path / "bin").mkdir()
+    options = ["--target", "cuda", "--cases", "1", "--seed", "2", "--out", str(tmp_path / "out")]
+    ended = run({**device, "PATH": str(tmp_path / "bin")}, "-m", "fuzzer.cli", "run", *options)
+    assert ended.returncode in (0, 1), ended.stderr
+    told = [line for line in ended.stderr.splitlines() if "--target cuda: nothing is built and run" in line]
+    assert len(told) == 1
+    assert "nvcc is missing" in told[0]

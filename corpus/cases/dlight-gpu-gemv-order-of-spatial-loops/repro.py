@@ -7,6 +7,7 @@ if os.environ.get("MALLOC_PERTURB_") != "177":  # Unwritten memory holds 0x4e, a
     os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "MALLOC_PERTURB_": "177"})
 sys.excepthook = hook = lambda *why: (
     sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(1 if why[0] is AssertionError else 2))
+sys.modules["torch"] = None  # TVM would ask PyTorch for devices here, and the child could not use one.
 import shutil
 import numpy as np
 import tvm
