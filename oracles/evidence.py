@@ -127,6 +127,10 @@ class OrderOfThreads(msgspec.Struct, frozen=True, tag=True):
     order: str
 
 
+class HostTouchesDevice(msgspec.Struct, frozen=True, tag=True):
+    """Built code crashes that reads or writes memory of a device on the host: no thread is bound around an access."""
+
+
 class NotANumber(msgspec.Struct, frozen=True, tag=True):
     """A result is NaN where the reference gives a number."""
 
@@ -185,6 +189,7 @@ Evidence: TypeAlias = (
     | ReferenceTrap
     | InKernel
     | OrderOfThreads
+    | HostTouchesDevice
     | NotANumber
     | AnotherForm
     | BuiltUntyped

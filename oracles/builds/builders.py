@@ -20,7 +20,7 @@ from oracles.activities import Announce, Building
 from oracles.builds import build as llvm
 from oracles.builds import cuda_device, needs
 from oracles.builds.cuda_cpu import machine, to_ptx
-from oracles.evidence import Evidence, InKernel, OrderOfThreads
+from oracles.evidence import Evidence, HostTouchesDevice, InKernel, OrderOfThreads
 from oracles.reference.calling import Calling, Run
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Unsure, Wrong
@@ -29,6 +29,9 @@ from oracles.tvm_errors import headline
 from oracles.verdict import BUILD, CODEGEN, DOES_NOT_BUILD, Failed, Skipped
 
 RunOutcome: TypeAlias = "None | Wrong | Unsure"
+VERIFIER = "tirx.VerifyMemory"
+"""The pass of every pipeline for GPUs that is to refuse what the host would do with memory of the device
+(src/tirx/analysis/verify_memory.cc)."""
 LAUNCH_S = 3.0
 """CPU seconds that a launch of a kernel may take, which the reference has interpreted in less than a case may take."""
 
@@ -49,6 +52,8 @@ def same_bug(evidence: Evidence | None) -> SameBug | None:
             return SameBug("a kernel for no element is launched nevertheless, and fails", CODEGEN)
         case OrderOfThreads():
             return SameBug("threads that no barrier orders give another result in another order")
+        case HostTouchesDevice():
+            return SameBug("host code that reads or writes memory of the device is built and crashes", VERIFIER)
         case _:
             return None
 

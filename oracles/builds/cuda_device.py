@@ -25,16 +25,17 @@ from typing import BinaryIO
 
 import numpy as np
 import tvm
-from tvm import relax
+import tvm_ffi
+from tvm import relax, tirx
 
 from generators import tvm_api
 from generators.externs import EXTERNS
 from generators.passes.row import Phase
-from generators.tvm_api import Device, Executable, IRModule, RuntimeTensor, Target
+from generators.tvm_api import Device, Executable, IRModule, RuntimeTensor, Stmt, Target
 from oracles.builds import build as llvm
 from oracles.builds.cuda_cpu.lowering import NO_COMPILER
 from oracles.builds.tir_build import compiled_from
-from oracles.evidence import Hung
+from oracles.evidence import HostTouchesDevice, Hung
 from oracles.forked import Ended, forked
 from oracles.ir.walk import nodes_of, prim_funcs
 from oracles.reference.calling import Calling, Run, direct
@@ -59,6 +60,7 @@ UNUSABLE = "build: no CUDA device can be used here: "
 _HOST_CALLS = ("tirx.tvm_call_packed", "tirx.tvm_call_cpacked")
 _NO_MEMORY = re.compile(r"out of memory|OUT_OF_MEMORY|cudaErrorMemoryAllocation")
 _COMPLAINT = re.compile(r"\b(?:error|fatal)\s*: ([^\n]*)")
+_STARTED_ABOVE = "cudaErrorInitializationError"
 _FAULT = re.compile(r"[^\n]*(?:CUDA|an illegal|unspecified launch)[^\n]*")
 _SAID = 20_000
 
@@ -90,6 +92,18 @@ def needs_host_memory(module: IRModule) -> str | None:
     return None
 
 
+def touched_by_host(module: IRModule) -> bool:
+    """Whether a PrimFunc reads or writes a buffer where no loop is bound to a thread: host code is made of that."""
+
+    def bound(node: Stmt) -> Stmt:
+        named = node.attr_key == "thread_extent" if isinstance(node, tirx.AttrStmt) else node.thread_binding is not None
+        return tirx.Evaluate(0) if named else node
+
+    kinds = (tirx.AttrStmt, tirx.For)
+    left = [tvm_ffi.structural_map(function.body, (kinds, bound)) for _, function in prim_funcs(module)]
+    return any(nodes_of(body, (tvm_api.TensorLoad, tirx.BufferStore)) for body in left)
+
+
 @functools.cache
 def unusable() -> str | None:
     """Why nothing can be built and run on a device here, by a trial in a child; None where it can. Takes seconds."""
@@ -114,7 +128,7 @@ def judge(built: DeviceModule, numbers: Numbers, calling: Calling = direct) -> N
         if _NO_MEMORY.search(ended.message):
             return Unsure("build: no memory is left on the device")
         raise DeviceFault(f"{ended.kind}: {ended.message}")
-    return _of_the_end(ended, running[0] != 0, said) if isinstance(ended, Ended) else ended
+    return _of_the_end(ended, built.module, running[0] != 0, said) if isinstance(ended, Ended) else ended
 
 
 def runner(built: DeviceModule) -> Run:
@@ -231,6 +245,8 @@ def _trial() -> str | None:
     except NoDevice as why:
         return str(why)
     except Exception as error:  # noqa: BLE001 - the boundary to TVM and the driver: what they raise is the reason
+        if _STARTED_ABOVE in str(error):
+            return "the driver was started before this process was forked, as PyTorch does where it is loaded"
         return _said_by_nvcc(str(error)) or f"{type(error).__name__}: {headline(str(error))}"
     assert isinstance(result, Tensor)
     return None if np.array_equal(result.value, _ONES.value + _ONES.value) else "1 + 1 is wrong there"
@@ -258,7 +274,7 @@ def _not_compiled(error: Raised) -> Wrong | Unsure:
     return Wrong(DOES_NOT_BUILD, said, 0)
 
 
-def _of_the_end(ended: Ended, running: bool, said: str) -> Wrong | Unsure:
+def _of_the_end(ended: Ended, module: IRModule, running: bool, said: str) -> Wrong | Unsure:
     """The verdict on a child that gave no answer."""
     if ended.from_outside:
         return Unsure("build: killed from outside, or out of memory")
@@ -267,4 +283,6 @@ def _of_the_end(ended: Ended, running: bool, said: str) -> Wrong | Unsure:
         return Wrong(HANG, f"no answer from the device within {RUN_S} s", 0, Hung()) if running else late
     fault = _FAULT.search(said)
     where = "running on the device" if running else "building for the device"
-    return Wrong(CRASH, f"{ended.how} {where}{f': {headline(fault[0])}' if fault else ''}", 0)
+    message = f"{ended.how} {where}{f': {headline(fault[0])}' if fault else ''}"
+    by_host = running and fault is None and touched_by_host(module)
+    return Wrong(CRASH, message, 0, HostTouchesDevice() if by_host else None)

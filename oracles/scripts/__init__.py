@@ -42,6 +42,7 @@ from oracles.evidence import (
     Died,
     Evidence,
     GivenToCallTir,
+    HostTouchesDevice,
     Hung,
     InKernel,
     LeftForVm,
@@ -133,9 +134,9 @@ def _of_evidence(evidence: Evidence | None, walls: bool) -> str | None:
             return "numeric.ill_typed"
         case Hung() | OutOfMemory() | DeadBinding() | AttributeGone() | NotANumber() | ReferenceTrap():
             return None
-        case AnotherForm() | BuiltUntyped() | Died() | InKernel() | OrderOfThreads() | NotReadBack() | LeftForVm():
+        case InKernel() | OrderOfThreads() | HostTouchesDevice():
             return None
-        case None:
+        case None | AnotherForm() | BuiltUntyped() | Died() | NotReadBack() | LeftForVm():
             return None
         case _:
             assert_never(evidence)

@@ -27,6 +27,7 @@ from oracles.evidence import (
     Died,
     Evidence,
     GivenToCallTir,
+    HostTouchesDevice,
     Hung,
     InKernel,
     LeftForVm,
@@ -308,6 +309,7 @@ EVIDENCE: dict[str, tuple[str, str, Evidence]] = {
     "a script that does not parse": ("round_trip", "OddName", NotReadBack("script")),
     "an operator that is left": ("executable", "Unbuildable", LeftForVm()),
     "an order of threads": ("build", "Unbuildable", OrderOfThreads("descending")),
+    "memory of a device": ("build", "Unbuildable", HostTouchesDevice()),
 }
 """A planted fault by evidence; those that are not here have a test of their own."""
 OWN_TEST = {ChangedSignature, GivenToCallTir, WithoutDead}

@@ -26,6 +26,14 @@ class Module:
     def main(x: R.Tensor((2, 3), dtype="float32")):
         return R.add(x, x)
 """
+NOT_SCHEDULED = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1, 1, 1, 4, 1), dtype="float32")):
+        return R.nn.adaptive_avg_pool3d(x, output_size=[1, 1, 3], layout="NDHWC", out_layout="NDHWC")
+"""
+"""No rule of dlight takes the nest of blocks that this becomes."""
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
@@ -83,3 +91,14 @@ def test_a_driver_that_cannot_be_used_is_said_at_the_start(device: dict[str, str
     told = [line for line in ended.stderr.splitlines() if "--target cuda: nothing is built and run" in line]
     assert len(told) == 1
     assert "nvcc is missing" in told[0]
+
+
+def test_host_code_that_reads_memory_of_the_device_is_the_verifiers_fault(
+    device: dict[str, str], tmp_path: Path
+) -> None:
+    """VerifyMemory follows no buffer that FlattenBuffer has made, and lets host code pass that crashes."""
+    (tmp_path / "module.py").write_text("from tvm.script import ir as I, relax as R\n" + NOT_SCHEDULED)
+    options = ["--target", "cuda", "--trust", "--json"]  # The simulator's nvcc writes outside of the sandbox.
+    ended = run(device, "-m", "fuzzer.cli", "check", str(tmp_path / "module.py"), *options)
+    assert ended.returncode == 1, ended.stderr
+    assert json.loads(ended.stdout)["culprit"] == "tirx.VerifyMemory"

@@ -23,7 +23,7 @@ from oracles.builds.builders import BUILDERS, same_bug
 from oracles.builds.cuda_cpu import machine
 from oracles.builds.needs import LLVM
 from oracles.checks import survives
-from oracles.evidence import Evidence, InKernel, NotANumber, OrderOfThreads
+from oracles.evidence import Evidence, HostTouchesDevice, InKernel, NotANumber, OrderOfThreads
 from oracles.reference.numbers import Numbers
 from oracles.table import BUILD
 from oracles.trace import MeaningState, Position, Raised
@@ -80,6 +80,7 @@ def test_a_failed_build_is_blamed_on_the_passes_only_where_it_needs_them(
         (EMPTY_LAUNCH.evidence, True, build.CODEGEN),
         (RACE.evidence, True, None),
         (DIVIDES.evidence, False, None),
+        (HostTouchesDevice(), True, "tirx.VerifyMemory"),
         (NotANumber(), False, None),
         (None, False, None),
     ],
