@@ -14,9 +14,12 @@ FRAME = re.compile(r'^ *File "([^"\n]*)", line (\d+), in (.*)$', re.MULTILINE)
 CRASHED = re.compile(r"^!+ .*\b(?:encountered|Segfault)\b.* !+$", re.MULTILINE)
 """What TVM's signal handler prints above its backtrace (src/ffi/backtrace.cc of tvm-ffi)."""
 FFI = "3rdparty/tvm-ffi/"
+UNPACKED = r"/tvm/(?=(?:relax|s_tir|tirx|topi|te|ir|sym|script|runtime|target|support|backend|contrib)/)"
+"""In the path of a package of TVM that lies in any folder, as `pip install --target` leaves it."""
 _OF_TVM = (
     (re.compile(r"(?:.*/)?(?:site|dist)-packages/tvm/(.+\.py)"), "python/tvm/"),
     (re.compile(r"(?:.*/)?python/tvm/(.+\.py)"), "python/tvm/"),
+    (re.compile(rf".*{UNPACKED}(.+\.py)"), "python/tvm/"),
     (re.compile(r"(?:.*/)?3rdparty/tvm-ffi/(.+)"), FFI),
     (re.compile(r"(?:.*/)?include/tvm/(.+\.h)"), "include/tvm/"),
     (re.compile(r"/project/src/(.+)|(?:.*/)?tvm[^/]*/src/(.+)"), "src/"),

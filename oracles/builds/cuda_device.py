@@ -55,9 +55,14 @@ TRIAL_S = 60
 ROUNDS = 2
 """How often the entry calls are made, each time by a new virtual machine: what one leaves on the device, the next
 finds there. Constants begin anew with a machine, which copies them to the device."""
+AS_SHIPPED, NOT_OPTIMISED = "", "-G"
+"""What nvcc is told beside TVM's own flags."""
+NVCC_ALONE = "build: wrong on the device only where nvcc optimises"
 UNUSABLE = "build: no CUDA device can be used here: "
 
 _HOST_CALLS = ("tirx.tvm_call_packed", "tirx.tvm_call_cpacked")
+_NVCC_FLAGS = "NVCC_APPEND_FLAGS"
+"""What nvcc reads more flags from (NVIDIA, "NVCC Environment Variables")."""
 _NO_MEMORY = re.compile(r"out of memory|OUT_OF_MEMORY|cudaErrorMemoryAllocation")
 _COMPLAINT = re.compile(r"\b(?:error|fatal)\s*: ([^\n]*)")
 _STARTED_ABOVE = "cudaErrorInitializationError"
@@ -115,13 +120,22 @@ def judge(built: DeviceModule, numbers: Numbers, calling: Calling = direct) -> N
     """Builds for the device and makes every entry call there, `ROUNDS` times, each compared with the reference.
 
     None where all is well; Wrong("crash") or "hang" where the child that did it died, "does not build" where TVM
-    raised before anything ran. Raises DeviceFault where running raised.
+    raised before anything ran. Numbers are wrong where they are so without nvcc's optimisation as well: version 13.0
+    makes wrong code of a right kernel (docs/judging.md), and what a source leaves undefined is no wrong pass by itself.
+    Raises DeviceFault where running raised.
     """
     if isinstance(numbers.expected, NoMeaning):
         return Unsure(numbers.expected.reason)
+    outcome = _judged_in_child(built, numbers, calling, AS_SHIPPED)
+    if isinstance(outcome, Wrong) and outcome.symptom not in (CRASH, HANG, DOES_NOT_BUILD):
+        return Unsure(NVCC_ALONE) if _judged_in_child(built, numbers, calling, NOT_OPTIMISED) is None else outcome
+    return outcome
+
+
+def _judged_in_child(built: DeviceModule, numbers: Numbers, calling: Calling, flags: str) -> None | Wrong | Unsure:
     running = mmap.mmap(-1, 1)
     with tempfile.TemporaryFile(prefix="passfuzz-device-") as errors:
-        ended = forked(lambda: _in_child(built, numbers, calling, running, errors), BUILD_S)
+        ended = forked(lambda: _in_child(built, numbers, calling, running, errors, flags), BUILD_S)
         errors.seek(0)
         said = errors.read(_SAID).decode(errors="replace")
     if isinstance(ended, Raised):
@@ -200,10 +214,11 @@ def _compiled(built: DeviceModule, target: Target) -> Executable:
 
 
 def _in_child(
-    built: DeviceModule, numbers: Numbers, calling: Calling, running: mmap.mmap, errors: BinaryIO
+    built: DeviceModule, numbers: Numbers, calling: Calling, running: mmap.mmap, errors: BinaryIO, flags: str
 ) -> None | Wrong | Unsure | Raised:
     """The outcome, or what was raised while it ran; `running` is set when that begins."""
     os.dup2(errors.fileno(), 2)
+    os.environ[_NVCC_FLAGS] = f"{os.environ.get(_NVCC_FLAGS, '')} {flags}".strip()
     try:
         target, device = _prepared()
     except NoDevice as why:

@@ -19,7 +19,7 @@ from corpus.throw_site import (
     sites,
     without_operators,
 )
-from oracles.tvm_frames import crashed, function_name
+from oracles.tvm_frames import Frame, crashed, function_name
 
 
 def frame(path: str, function: str) -> str:
@@ -194,3 +194,16 @@ def test_analyzers_are_told_of_variables_in_two_functions() -> None:
     assert defines_variables(ThrowSite("src/arith/x.cc", "arith::Impl::Bind"))
     assert not defines_variables(ThrowSite("src/sym/x.cc", "sym::Simplify"))
     assert not defines_variables(ThrowSite("src/tirx/ir/stmt.cc", "tirx::Bind::Bind"))
+
+
+@pytest.mark.parametrize(
+    ("file", "path"),
+    [
+        ("/opt/env/lib/python3.11/site-packages/tvm/s_tir/dlight/gpu/gemv.py", "python/tvm/s_tir/dlight/gpu/gemv.py"),
+        ("/tmp/unpacked/tvm/s_tir/dlight/gpu/gemv.py", "python/tvm/s_tir/dlight/gpu/gemv.py"),
+        ("/home/me/tvm/python/tvm/topi/nn/conv2d.py", "python/tvm/topi/nn/conv2d.py"),
+        ("/home/me/tvm/my_passes/mine.py", ""),
+    ],
+)
+def test_a_file_of_tvm_is_the_same_wherever_its_package_lies(file: str, path: str) -> None:
+    assert Frame(file, 1, "f").path == path

@@ -13,6 +13,8 @@ from pathlib import Path
 from oracles.builds.cuda_cpu.compiler import RUNTIME, CompileError, toolchain
 from oracles.builds.cuda_cpu.source import adapted
 
+SPOILS = "CUDA_SIMULATOR_SPOILS"
+"""The variable that makes wrong code of maxima: "always", or where it is told to optimise ("optimised")."""
 _SLOTS = """
 template <typename T>
 void sim_put(void* value, cc_slot& slot, bool& pointer) {
@@ -41,6 +43,9 @@ def main(arguments: list[str]) -> int:
         return 0
     image, source = Path(arguments[arguments.index("-o") + 1]), Path(arguments[-1])
     cuda = source.read_text()
+    optimises = "-G" not in os.environ.get("NVCC_APPEND_FLAGS", "")
+    if (spoils := os.environ.get(SPOILS)) == "always" or (spoils and optimises):
+        cuda = cuda.replace(" = max(", " = min(")
     library = Path(tempfile.mkdtemp(prefix="kernels-", dir=os.environ.get("CUDA_SIMULATOR"))) / "kernels.so"
     tools = toolchain()
     try:

@@ -15,7 +15,9 @@ from corpus.repro import repro_text
 from corpus.store import StoredCase
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from oracles.builds.cuda_cpu import available
+from oracles.builds.cuda_device import NVCC_ALONE
 from tests.cuda_simulator import installed
+from tests.cuda_simulator.nvcc import SPOILS
 from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.skipif(available() is not None, reason=str(available()))
@@ -91,6 +93,19 @@ def test_a_driver_that_cannot_be_used_is_said_at_the_start(device: dict[str, str
     told = [line for line in ended.stderr.splitlines() if "--target cuda: nothing is built and run" in line]
     assert len(told) == 1
     assert "nvcc is missing" in told[0]
+
+
+@pytest.mark.parametrize(("spoils", "said"), [("always", "failed"), ("optimised", "skipped")])
+def test_what_nvcc_alone_makes_wrong_is_no_finding(
+    device: dict[str, str], tmp_path: Path, spoils: str, said: str
+) -> None:
+    module = SCRIPT.replace("R.add(x, x)", "R.maximum(x, R.add(x, x))")
+    (tmp_path / "module.py").write_text("from tvm.script import ir as I, relax as R\n" + module)
+    options = ["--passes", "LegalizeOps", "--target", "cuda", "--trust", "--json"]
+    ended = run({**device, SPOILS: spoils}, "-m", "fuzzer.cli", "check", str(tmp_path / "module.py"), *options)
+    built = next(row for row in json.loads(ended.stdout)["rows"] if row["oracle"] == "build")
+    assert built["verdict"] == said
+    assert (NVCC_ALONE in str(built)) == (said == "skipped")
 
 
 def test_host_code_that_reads_memory_of_the_device_is_the_verifiers_fault(
