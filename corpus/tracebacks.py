@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 
-from oracles.tvm_frames import CRASHED, FRAME, UNPACKED, Frame, crashed, frames
+from oracles.tvm_frames import CRASHED, FRAME, HERE, Frame, crashed, frames
 
 REPOSITORY = "https://github.com/apache/tvm"
 _FRAMES_END = re.compile(r'(?:^  File "[^"\n]*", line \d+, in .*\n(?:    .*\n|\s*\n)*)+(?=\S)', re.MULTILINE)
@@ -19,7 +19,7 @@ _BEGIN = "Traceback (most recent call last):\n"
 _INSTALLED = re.compile(r'(?<=File ")[^"\n]*/((?:site|dist)-packages/[^"\n]*)')
 _ELSEWHERE = re.compile(r'(?<=File ")/(?!project/)(?:[^"\n/]*/)*([^"\n/]+)(?=")')
 """A file of the user's own: its folder says nothing to others."""
-_PACKAGE = re.compile(rf"/(?:site|dist)-packages/tvm/|/python/tvm/|{UNPACKED}|^/project/|^<unknown>$|/tvm_ffi/")
+_PACKAGE = re.compile(rf"/(?:site|dist)-packages/tvm/|/python/tvm/|{HERE}|^/project/|^<unknown>$|/tvm_ffi/")
 
 
 def link_to(frame: Frame, version: str) -> str:

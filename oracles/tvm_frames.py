@@ -8,18 +8,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 FRAME = re.compile(r'^ *File "([^"\n]*)", line (\d+), in (.*)$', re.MULTILINE)
 """File, line and function."""
 CRASHED = re.compile(r"^!+ .*\b(?:encountered|Segfault)\b.* !+$", re.MULTILINE)
 """What TVM's signal handler prints above its backtrace (src/ffi/backtrace.cc of tvm-ffi)."""
 FFI = "3rdparty/tvm-ffi/"
-UNPACKED = r"/tvm/(?=(?:relax|s_tir|tirx|topi|te|ir|sym|script|runtime|target|support|backend|contrib)/)"
-"""In the path of a package of TVM that lies in any folder, as `pip install --target` leaves it."""
+
+
+def package_at(folder: str) -> str:
+    """A pattern for the folder of TVM's package; one that matches nothing for ""."""
+    return rf"{re.escape(folder)}/" if folder else "(?!)"
+
+
+def _found() -> str:
+    """Where the package that `import tvm` would load lies, which is in a folder of any name; it is not loaded."""
+    spec = find_spec("tvm")
+    return next(iter(spec.submodule_search_locations or ()), "") if spec is not None else ""
+
+
+HERE = package_at(_found())
 _OF_TVM = (
     (re.compile(r"(?:.*/)?(?:site|dist)-packages/tvm/(.+\.py)"), "python/tvm/"),
     (re.compile(r"(?:.*/)?python/tvm/(.+\.py)"), "python/tvm/"),
-    (re.compile(rf".*{UNPACKED}(.+\.py)"), "python/tvm/"),
+    (re.compile(rf"{HERE}(.+\.py)"), "python/tvm/"),
     (re.compile(r"(?:.*/)?3rdparty/tvm-ffi/(.+)"), FFI),
     (re.compile(r"(?:.*/)?include/tvm/(.+\.h)"), "include/tvm/"),
     (re.compile(r"/project/src/(.+)|(?:.*/)?tvm[^/]*/src/(.+)"), "src/"),

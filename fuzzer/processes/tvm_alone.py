@@ -2,8 +2,8 @@
 
 Where PyTorch is installed, `import tvm_ffi` imports it and asks it for devices, which starts the driver of CUDA
 (tvm_ffi/_optional_torch_c_dlpack.py: `torch.cuda.is_available()`). No child of such a process can use a device: the
-driver answers CUDA_ERROR_NOT_INITIALIZED. PyTorch also brings threads of its own, seconds and memory. TVM does
-without it, and a `--load` file may import it later.
+driver answers CUDA_ERROR_NOT_INITIALIZED. PyTorch also brings threads of its own, seconds and memory. A `--load` file
+may import it later; TVM then takes no dtypes of PyTorch (tvm_ffi/_convert.py), and tensors by DLPack only.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ then a `RunScript` on stdin, and a `ScriptRan` on stdout when that script has en
 
 A script runs in a process of its own, as the main program, behind walls where the request says so, with a guard
 around it that ends it with all that it has started (`oracles.family`). This file imports what every Python has, and
-three files of ours that import nothing else.
+four files of ours that import nothing else.
 """
 
 from __future__ import annotations

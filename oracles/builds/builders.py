@@ -29,9 +29,6 @@ from oracles.tvm_errors import headline
 from oracles.verdict import BUILD, CODEGEN, DOES_NOT_BUILD, Failed, Skipped
 
 RunOutcome: TypeAlias = "None | Wrong | Unsure"
-VERIFIER = "tirx.VerifyMemory"
-"""The pass of every pipeline for GPUs that is to refuse what the host would do with memory of the device
-(src/tirx/analysis/verify_memory.cc)."""
 LAUNCH_S = 3.0
 """CPU seconds that a launch of a kernel may take, which the reference has interpreted in less than a case may take."""
 
@@ -53,7 +50,7 @@ def same_bug(evidence: Evidence | None) -> SameBug | None:
         case OrderOfThreads():
             return SameBug("threads that no barrier orders give another result in another order")
         case HostTouchesDevice():
-            return SameBug("host code that reads or writes memory of the device is built and crashes", VERIFIER)
+            return SameBug("host code that touches memory of the device is built, and crashes", cuda_device.VERIFIER)
         case _:
             return None
 

@@ -31,7 +31,8 @@ from tvm import relax, tirx
 from generators import tvm_api
 from generators.externs import EXTERNS
 from generators.passes.row import Phase
-from generators.tvm_api import Device, Executable, IRModule, RuntimeTensor, Stmt, Target
+from generators.passes.table import rest_of_tir_pipeline
+from generators.tvm_api import Device, Executable, IRModule, PrimFunc, RuntimeTensor, Stmt, Target
 from oracles.builds import build as llvm
 from oracles.builds.cuda_cpu.lowering import NO_COMPILER
 from oracles.builds.tir_build import compiled_from
@@ -55,9 +56,14 @@ TRIAL_S = 60
 ROUNDS = 2
 """How often the entry calls are made, each time by a new virtual machine: what one leaves on the device, the next
 finds there. Constants begin anew with a machine, which copies them to the device."""
+VERIFIER = "tirx.VerifyMemory"
+"""The pass of every pipeline for GPUs that is to refuse what the host would do with memory of the device
+(src/tirx/analysis/verify_memory.cc)."""
 AS_SHIPPED, NOT_OPTIMISED = "", "-G"
 """What nvcc is told beside TVM's own flags."""
 NVCC_ALONE = "build: wrong on the device only where nvcc optimises"
+NOT_AGAIN = "build: wrong on the device, and right when it was run again"
+NO_SECOND_OPINION = "build: wrong on the device, and nothing can be said where nvcc does not optimise"
 UNUSABLE = "build: no CUDA device can be used here: "
 
 _HOST_CALLS = ("tirx.tvm_call_packed", "tirx.tvm_call_cpacked")
@@ -65,6 +71,8 @@ _NVCC_FLAGS = "NVCC_APPEND_FLAGS"
 """What nvcc reads more flags from (NVIDIA, "NVCC Environment Variables")."""
 _NO_MEMORY = re.compile(r"out of memory|OUT_OF_MEMORY|cudaErrorMemoryAllocation")
 _COMPLAINT = re.compile(r"\b(?:error|fatal)\s*: ([^\n]*)")
+_HOST_FUNCTION = "tirx.is_host_func"
+_THREADS = ("threadIdx.", "blockIdx.", "clusterCtaIdx.")
 _STARTED_ABOVE = "cudaErrorInitializationError"
 _FAULT = re.compile(r"[^\n]*(?:CUDA|an illegal|unspecified launch)[^\n]*")
 _SAID = 20_000
@@ -98,15 +106,31 @@ def needs_host_memory(module: IRModule) -> str | None:
 
 
 def touched_by_host(module: IRModule) -> bool:
-    """Whether a PrimFunc reads or writes a buffer where no loop is bound to a thread: host code is made of that."""
+    """Whether a PrimFunc reads or writes a buffer that it is given where no loop is bound to a thread of a kernel: host
+    code is made of that. Functions that are meant for the host (`tirx.is_host_func`) do so rightly."""
 
-    def bound(node: Stmt) -> Stmt:
-        named = node.attr_key == "thread_extent" if isinstance(node, tirx.AttrStmt) else node.thread_binding is not None
-        return tirx.Evaluate(0) if named else node
+    def without_kernels(node: Stmt) -> Stmt:
+        """What the host does for a kernel: it finds out how many threads there are."""
+        return (
+            tirx.Evaluate(node.value if isinstance(node, tirx.AttrStmt) else node.extent) if _launched(node) else node
+        )
 
-    kinds = (tirx.AttrStmt, tirx.For)
-    left = [tvm_ffi.structural_map(function.body, (kinds, bound)) for _, function in prim_funcs(module)]
-    return any(nodes_of(body, (tvm_api.TensorLoad, tirx.BufferStore)) for body in left)
+    def touches(function: PrimFunc) -> bool:
+        left = tvm_ffi.structural_map(function.body, ((tirx.AttrStmt, tirx.For), without_kernels))
+        touched = [load.source for load in nodes_of(left, tvm_api.TensorLoad)]
+        touched += [store.buffer for store in nodes_of(left, tirx.BufferStore)]
+        return any(buffer.same_as(given) for buffer in touched for given in function.params)
+
+    return any(
+        touches(function) for _, function in prim_funcs(module) if not (function.attrs or {}).get(_HOST_FUNCTION)
+    )
+
+
+def _launched(node: Stmt) -> bool:
+    """Whether a statement is bound to threads of a kernel; virtual threads are loops of one."""
+    if isinstance(node, tirx.AttrStmt):
+        return node.attr_key == "thread_extent" and str(node.node.thread_tag).startswith(_THREADS)
+    return node.thread_binding is not None and str(node.thread_binding.thread_tag).startswith(_THREADS)
 
 
 @functools.cache
@@ -127,9 +151,20 @@ def judge(built: DeviceModule, numbers: Numbers, calling: Calling = direct) -> N
     if isinstance(numbers.expected, NoMeaning):
         return Unsure(numbers.expected.reason)
     outcome = _judged_in_child(built, numbers, calling, AS_SHIPPED)
-    if isinstance(outcome, Wrong) and outcome.symptom not in (CRASH, HANG, DOES_NOT_BUILD):
-        return Unsure(NVCC_ALONE) if _judged_in_child(built, numbers, calling, NOT_OPTIMISED) is None else outcome
-    return outcome
+    if not _of_numbers(outcome):
+        return outcome
+    try:
+        plain = _judged_in_child(built, numbers, calling, NOT_OPTIMISED)
+        if plain is None:
+            again = _judged_in_child(built, numbers, calling, AS_SHIPPED)
+            return Unsure(NVCC_ALONE if _of_numbers(again) else NOT_AGAIN)
+    except DeviceFault:
+        return Unsure(NO_SECOND_OPINION)
+    return outcome if _of_numbers(plain) else Unsure(NO_SECOND_OPINION)
+
+
+def _of_numbers(outcome: None | Wrong | Unsure) -> bool:
+    return isinstance(outcome, Wrong) and outcome.symptom not in (CRASH, HANG, DOES_NOT_BUILD)
 
 
 def _judged_in_child(built: DeviceModule, numbers: Numbers, calling: Calling, flags: str) -> None | Wrong | Unsure:
@@ -142,7 +177,7 @@ def _judged_in_child(built: DeviceModule, numbers: Numbers, calling: Calling, fl
         if _NO_MEMORY.search(ended.message):
             return Unsure("build: no memory is left on the device")
         raise DeviceFault(f"{ended.kind}: {ended.message}")
-    return _of_the_end(ended, built.module, running[0] != 0, said) if isinstance(ended, Ended) else ended
+    return _of_the_end(ended, built, running[0] != 0, said) if isinstance(ended, Ended) else ended
 
 
 def runner(built: DeviceModule) -> Run:
@@ -289,7 +324,7 @@ def _not_compiled(error: Raised) -> Wrong | Unsure:
     return Wrong(DOES_NOT_BUILD, said, 0)
 
 
-def _of_the_end(ended: Ended, module: IRModule, running: bool, said: str) -> Wrong | Unsure:
+def _of_the_end(ended: Ended, built: DeviceModule, running: bool, said: str) -> Wrong | Unsure:
     """The verdict on a child that gave no answer."""
     if ended.from_outside:
         return Unsure("build: killed from outside, or out of memory")
@@ -299,5 +334,6 @@ def _of_the_end(ended: Ended, module: IRModule, running: bool, said: str) -> Wro
     fault = _FAULT.search(said)
     where = "running on the device" if running else "building for the device"
     message = f"{ended.how} {where}{f': {headline(fault[0])}' if fault else ''}"
-    by_host = running and fault is None and touched_by_host(module)
+    verified = VERIFIER in rest_of_tir_pipeline(built.phase)
+    by_host = running and fault is None and verified and touched_by_host(built.module)
     return Wrong(CRASH, message, 0, HostTouchesDevice() if by_host else None)

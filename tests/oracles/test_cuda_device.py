@@ -54,13 +54,6 @@ class Module:
         r = R.OP(h, x)
         return (r, R.argmax(x, axis=1), R.shape([n, 4]))
 """
-ON_THE_HOST = """
-@I.ir_module(s_tir=True)
-class Module:
-    @T.prim_func(s_tir=True)
-    def main(A: T.Buffer((4,), "float32")):
-        for i in LOOP: A[i] = A[i] + T.float32(1)
-"""
 CALLED = """
 @I.ir_module
 class Module:
@@ -77,7 +70,8 @@ class Module:
     def main(x: R.Tensor((2,), "float32", "llvm")):
         return R.add(x, x)
 """
-OF_THE_HOST = """@I.ir_module
+OF_THE_HOST = """
+@I.ir_module
 class Module:
     @T.prim_func
     def main(A: T.Buffer((4,), "float32")):
@@ -125,11 +119,6 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cuda_device, "here", lambda: place)
     monkeypatch.setattr(builders, "_passes_for_threads", lambda module, phase: llvm.passes_to_come(module, phase))
     monkeypatch.setattr(needs, "DRIVER_FILES", ("/",))
-
-
-@pytest.mark.parametrize("loop, by_host", [("T.serial(4)", True), ('T.thread_binding(4, "threadIdx.x")', False)])
-def test_the_host_does_what_no_thread_does(loop: str, by_host: bool) -> None:
-    assert cuda_device.touched_by_host(module_of(ON_THE_HOST.replace("LOOP", loop))) == by_host
 
 
 # --- no device ------------------------------------------------------------------------------------------

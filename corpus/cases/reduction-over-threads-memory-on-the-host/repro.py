@@ -12,6 +12,7 @@ from tvm import relax
 from tvm import s_tir
 from tvm import tirx
 from tvm.script import ir as I, relax as R, tirx as T
+sys.modules.pop("torch")
 sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
 
 @I.ir_module

@@ -10,6 +10,7 @@ import numpy as np
 import tvm
 from tvm import relax
 from tvm.script import ir as I, relax as R, tirx as T
+sys.modules.pop("torch")
 sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
 
 @I.ir_module
