@@ -110,6 +110,8 @@ class Role(Enum):
     """Binds the loops of PrimFuncs to the threads of a GPU, as the CUDA pipeline does."""
     SYNCHRONISES = auto()
     """Puts barriers between the threads of a GPU: one row for each kind of memory."""
+    GUARDS_DEVICE_MEMORY = auto()
+    """Refuses what the host would do with memory of a GPU, in every pipeline for one."""
     SCHEDULES = auto()
     """Applies the schedule that was drawn with a program."""
     APPLIES_TRACES = auto()

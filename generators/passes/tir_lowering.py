@@ -160,6 +160,7 @@ ROWS: tuple[PassRow, ...] = (
         "src/tirx/analysis/verify_memory.cc: refuses host code that touches memory of a device",
         Place(span(Phase.FLAT, Phase.STORAGE)),
         fires=marks.CHECK,
+        role=Role.GUARDS_DEVICE_MEMORY,
     ),
     tir_row(
         "tirx.AnnotateEntryFunc",

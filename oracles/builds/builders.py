@@ -50,7 +50,9 @@ def same_bug(evidence: Evidence | None) -> SameBug | None:
         case OrderOfThreads():
             return SameBug("threads that no barrier orders give another result in another order")
         case HostTouchesDevice():
-            return SameBug("host code that touches memory of the device is built, and crashes", cuda_device.VERIFIER)
+            return SameBug(
+                "host code that touches memory of the device is built, and crashes", the(Role.GUARDS_DEVICE_MEMORY).name
+            )
         case _:
             return None
 

@@ -30,8 +30,8 @@ from tvm import relax, tirx
 
 from generators import tvm_api
 from generators.externs import EXTERNS
-from generators.passes.row import Phase
-from generators.passes.table import rest_of_tir_pipeline
+from generators.passes.row import Phase, Role
+from generators.passes.table import rest_of_tir_pipeline, the
 from generators.tvm_api import Device, Executable, IRModule, PrimFunc, RuntimeTensor, Stmt, Target
 from oracles.builds import build as llvm
 from oracles.builds.cuda_cpu.lowering import NO_COMPILER
@@ -56,9 +56,6 @@ TRIAL_S = 60
 ROUNDS = 2
 """How often the entry calls are made, each time by a new virtual machine: what one leaves on the device, the next
 finds there. Constants begin anew with a machine, which copies them to the device."""
-VERIFIER = "tirx.VerifyMemory"
-"""The pass of every pipeline for GPUs that is to refuse what the host would do with memory of the device
-(src/tirx/analysis/verify_memory.cc)."""
 AS_SHIPPED, NOT_OPTIMISED = "", "-G"
 """What nvcc is told beside TVM's own flags."""
 NVCC_ALONE = "build: wrong on the device only where nvcc optimises"
@@ -334,6 +331,6 @@ def _of_the_end(ended: Ended, built: DeviceModule, running: bool, said: str) -> 
     fault = _FAULT.search(said)
     where = "running on the device" if running else "building for the device"
     message = f"{ended.how} {where}{f': {headline(fault[0])}' if fault else ''}"
-    verified = VERIFIER in rest_of_tir_pipeline(built.phase)
+    verified = the(Role.GUARDS_DEVICE_MEMORY).name in rest_of_tir_pipeline(built.phase)
     by_host = running and fault is None and verified and touched_by_host(built.module)
     return Wrong(CRASH, message, 0, HostTouchesDevice() if by_host else None)

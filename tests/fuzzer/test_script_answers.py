@@ -37,7 +37,8 @@ def script(does: str, oracle: str = "survives", closes: bool = False) -> str:
     given |= {"script": row, "check": f"{does}\n", "named_target": None, "closes": closes, "bounds_memory": False}
     body = FRAMES.get_template("body.py.j2").render(given, alarm_s=int(HANGS_S))
     frame = FRAMES.get_template("script.py.j2")
-    return frame.render(title="t", script=row, late_annotations=False, fill=None, imports="import signal", body=body)
+    given = {"late_annotations": False, "fill": None, "kernels": False, "imports": "import signal"}
+    return frame.render(given, title="t", script=row, body=body)
 
 
 @pytest.mark.parametrize(
