@@ -75,6 +75,7 @@ from oracles.evidence import (
     AttributeGone,
     ChangedSignature,
     Died,
+    HostTouchesDevice,
     Hung,
     InKernel,
     OutOfMemory,
@@ -198,6 +199,8 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: FailureFacts | No
             return Cause(running, f"takes memory without bound{_on(known.holds)}")
         case AcrossProcesses():
             return Cause(blamed, "gives different results in different processes")
+        case HostTouchesDevice():
+            return Cause(blamed, "lets host code pass that touches memory of a device")
         case ReferenceTrap(kind="use-after-kill") if known.ends_lives:
             return Cause("a pass on a module that ends lives", "moves a use of a value past the end of its life")
     if known.left:
