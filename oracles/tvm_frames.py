@@ -17,18 +17,15 @@ CRASHED = re.compile(r"^!+ .*\b(?:encountered|Segfault)\b.* !+$", re.MULTILINE)
 FFI = "3rdparty/tvm-ffi/"
 
 
-def package_at(folder: str) -> str:
-    """A pattern for the folder of TVM's package; one that matches nothing for ""."""
+def _package() -> str:
+    """A pattern for the folder, of any name, with the package that `import tvm` would load; nothing where none is
+    found. It is not loaded."""
+    spec = find_spec("tvm")
+    folder = next(iter(spec.submodule_search_locations or ()), "") if spec is not None else ""
     return rf"{re.escape(folder)}/" if folder else "(?!)"
 
 
-def _found() -> str:
-    """Where the package that `import tvm` would load lies, which is in a folder of any name; it is not loaded."""
-    spec = find_spec("tvm")
-    return next(iter(spec.submodule_search_locations or ()), "") if spec is not None else ""
-
-
-HERE = package_at(_found())
+HERE = _package()
 _OF_TVM = (
     (re.compile(r"(?:.*/)?(?:site|dist)-packages/tvm/(.+\.py)"), "python/tvm/"),
     (re.compile(r"(?:.*/)?python/tvm/(.+\.py)"), "python/tvm/"),

@@ -59,7 +59,8 @@ def probe_cuda_device() -> str:
     if (why := unusable()) is not None:
         raise SystemExit(why)
     device = tvm.cuda(0)
-    assert device.exist  # The driver has no names until it has been asked what there is.
+    if not device.exist:  # The driver has no names until it has been asked what there is.
+        raise SystemExit("the device was there, and is gone")
     return str(device.device_name)
 
 

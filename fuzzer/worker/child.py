@@ -19,8 +19,8 @@ from fuzzer.worker.seeds import SeedProgram
 from generators import externs
 from generators.passes.constructors import read_table
 from generators.unavailable import Unavailable
-from oracles.builds.builders import BUILDERS
-from oracles.builds.needs import builder_of, missing
+from oracles.builds.builders import unusable
+from oracles.builds.needs import missing
 from oracles.checks import determinism
 from reports.tally import Tally, bump
 
@@ -37,8 +37,7 @@ def before_forking(targets: Sequence[str] = ()) -> None:
     read_table()
     for target in targets:
         missing(target)
-        if (builder := builder_of(target)) is not None:
-            BUILDERS[builder].unusable()
+        unusable(target)
     inspect.stack()
     gc.collect()
     gc.freeze()

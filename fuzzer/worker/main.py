@@ -93,13 +93,10 @@ def _commands() -> Iterator[Command]:
 
 def _left_to_the_reference(targets: Sequence[str]) -> Iterator[str]:
     """A line for each target whose modules could be built here, as it seemed, and cannot."""
-    from oracles.builds.builders import BUILDERS
-    from oracles.builds.needs import builder_of
+    from oracles.builds.builders import unusable
 
     for target in targets:
-        builder = builder_of(target)
-        why = BUILDERS[builder].unusable() if builder is not None else None
-        if why is not None:
+        if (why := unusable(target)) is not None:
             yield f"--target {target}: nothing is built and run, the reference alone judges: {why}"
 
 

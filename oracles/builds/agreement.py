@@ -15,7 +15,7 @@ from generators.source import SeededSource
 from generators.targets import DEFAULT
 from oracles.activities import unannounced
 from oracles.builds import build as llvm
-from oracles.builds.builders import BUILDERS
+from oracles.builds.builders import BUILDERS, unusable
 from oracles.builds.needs import LLVM, builder_of
 from oracles.forked import Ended, forked
 from oracles.reference.calling import Calling, LeftOut, Run
@@ -79,9 +79,7 @@ def engines(
     states = {False: before} if after is None else {False: before, True: after}
     if after is not None:
         answers[Engine(after=True)] = _results(interpreted(after.module, after.synchronised), after.calling, numbers)
-    builder = builder_of(target)
-    if builder is not None and BUILDERS[builder].unusable() is not None:
-        builder = None
+    builder = builder_of(target) if unusable(target) is None else None
     if builder == LLVM.name:
         for passed, state in states.items():
             answers |= _by_llvm(passed, state, numbers, bench)

@@ -138,6 +138,12 @@ def refused(source: machine.NotCompiled) -> Failed | Skipped:
     return Failed(DOES_NOT_BUILD, f"nvcc: {headline(first)}", f"{complaint}\n{source.cuda}", CODEGEN)
 
 
+def unusable(target: str) -> str | None:
+    """Why nothing can be built for a target although its builder is here, by a trial on the first call; else None."""
+    builder = needs.builder_of(target)
+    return None if builder is None else BUILDERS[builder].unusable()
+
+
 BUILDERS: dict[str, Builder] = {
     needs.LLVM.name: Builder(llvm.passes_to_come, llvm.build, _judged_by_llvm, lambda built: built.run),
     needs.CUDA.name: Builder(

@@ -108,15 +108,15 @@ def touched_by_host(module: IRModule) -> bool:
 
     def without_kernels(node: Stmt) -> Stmt:
         """What the host does for a kernel: it finds out how many threads there are."""
-        return (
-            tirx.Evaluate(node.value if isinstance(node, tirx.AttrStmt) else node.extent) if _launched(node) else node
-        )
+        if not _launched(node):
+            return node
+        return tirx.Evaluate(node.value if isinstance(node, tirx.AttrStmt) else node.extent)
 
     def touches(function: PrimFunc) -> bool:
         left = tvm_ffi.structural_map(function.body, ((tirx.AttrStmt, tirx.For), without_kernels))
         touched = [load.source for load in nodes_of(left, tvm_api.TensorLoad)]
         touched += [store.buffer for store in nodes_of(left, tirx.BufferStore)]
-        return any(buffer.same_as(given) for buffer in touched for given in function.params)
+        return any(buffer.same_as(given) for buffer in touched for given in tvm_api.parameters_of(function))
 
     return any(
         touches(function) for _, function in prim_funcs(module) if not (function.attrs or {}).get(_HOST_FUNCTION)
