@@ -46,6 +46,10 @@ class ChildExited:
 
     status: int
 
+    @property
+    def from_outside(self) -> bool:
+        return False
+
 
 ChildEnd: TypeAlias = ChildKilled | ChildExited
 

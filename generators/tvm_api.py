@@ -197,6 +197,20 @@ def regions_of(block: Node, buffers: Sequence[Buffer]) -> tuple[Sequence[Node], 
     return reads, writes
 
 
+_FIELDS: dict[type[Node], tuple[str, ...]] = {
+    s_tir.SBlock: (
+        *("iter_vars", "reads", "writes", "name_hint", "body", "init"),
+        *("alloc_buffers", "match_buffers", "annotations"),
+    ),
+    tirx.For: ("loop_var", "min", "extent", "kind", "body", "thread_binding", "annotations", "step"),
+}
+
+
+def with_fields(node: N, **changed: object) -> N:
+    """A block or loop as it is, but for these fields. KeyError for a node of another kind."""
+    return type(node)(*(changed[name] if name in changed else getattr(node, name) for name in _FIELDS[type(node)]))
+
+
 def pointer_of(buffer: Buffer) -> Var | None:
     """The variable that is the pointer to a buffer, before 0.26; None where the buffer is a variable itself."""
     return buffer.data if hasattr(PrimFunc, "buffer_map") else None

@@ -5,7 +5,7 @@ What is still ill-formed is TVM's to refuse. Worker processes only (imports tvm)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import tvm
 import tvm_ffi
@@ -80,36 +80,14 @@ def _as_long(realize: s_tir.SBlockRealize, extents: Mapping[T.Var, T.Expr]) -> s
     ]
     if all(new.same_as(old) for new, old in zip(axes, block.iter_vars, strict=True)):
         return realize
-    return s_tir.SBlockRealize(
-        realize.iter_values, realize.predicate, _block(block, axes, block.reads, block.writes, block.init)
-    )
-
-
-def _block(
-    block: s_tir.SBlock,
-    axes: Sequence[tirx.IterVar],
-    reads: Sequence[T.Node],
-    writes: Sequence[T.Node],
-    init: T.Stmt | None,
-) -> s_tir.SBlock:
-    return s_tir.SBlock(
-        list(axes),
-        list(reads),
-        list(writes),
-        block.name_hint,
-        block.body,
-        init,
-        block.alloc_buffers,
-        block.match_buffers,
-        block.annotations,
-    )
+    return s_tir.SBlockRealize(realize.iter_values, realize.predicate, T.with_fields(block, iter_vars=axes))
 
 
 def tidied(block: s_tir.SBlock) -> s_tir.SBlock:
     """The block without an empty start, and without declared reads and writes of buffers that do not occur in it
     (any more): see `oracles.ir.regions`."""
     if block.init is not None and is_empty(block.init):
-        block = _block(block, block.iter_vars, block.reads, block.writes, init=None)
+        block = T.with_fields(block, init=None)
     inside = [part for part in (block.body, block.init) if part is not None]
     loaded = {load.source for part in inside for load in nodes_of(part, T.TensorLoad)}
     stored = {store.buffer for part in inside for store in nodes_of(part, tirx.BufferStore)}
@@ -124,4 +102,4 @@ def tidied(block: s_tir.SBlock) -> s_tir.SBlock:
     writes = [region for region in block.writes if region.source in stored | passed]
     if len(reads) == len(block.reads) and len(writes) == len(block.writes):
         return block
-    return _block(block, block.iter_vars, reads, writes, block.init)
+    return T.with_fields(block, reads=reads, writes=writes)

@@ -125,8 +125,7 @@ def _without_allocations(body: T.Stmt, gone: set[T.Buffer]) -> T.Stmt:
         kept = [buffer for buffer in old.alloc_buffers if buffer not in gone]
         if len(kept) == len(old.alloc_buffers):
             return old
-        parts = (old.iter_vars, old.reads, old.writes, old.name_hint, old.body, old.init)
-        return s_tir.SBlock(*parts, kept, old.match_buffers, old.annotations)
+        return T.with_fields(old, alloc_buffers=kept)
 
     def allocation(old: tirx.AllocBuffer) -> T.Stmt:
         return NOTHING if old.buffer in gone else old

@@ -99,8 +99,8 @@ def ending_of(end: ScriptEnd) -> Ending:
     if end.status not in (FAILS, CANNOT_RUN) or (not said and end.stderr.strip()):
         return BrokenScript(last_line(end.stderr) or f"the script ends with {end.status}, and says nothing")
     if (of_child := child_end(said)) is not None:
-        if isinstance(of_child, ChildKilled) and of_child.from_outside:
-            return BrokenScript(_killed_by(of_child.number))
+        if of_child.from_outside:
+            return BrokenScript(_killed_by(signal.SIGKILL))
         return Fails(_kind_of(of_child), said, trace=end.stderr)
     thrown = Thrown.of(end)
     if thrown is None:

@@ -18,9 +18,9 @@ from corpus.signature import signature_of
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import in_child
 from fuzzer.protocol import Failure, Found, Plan
+from fuzzer.trial.candidate_limit import FIRST_S as HANGING
+from fuzzer.trial.candidate_limit import PROMPT_S, CandidateLimit, of_children_s
 from fuzzer.trial.experiment import Experiment
-from fuzzer.trial.hang_limit import FIRST_S as HANGING
-from fuzzer.trial.hang_limit import HangLimit, ShownLimit, of_children_s
 from fuzzer.trial.judge import judge
 from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
 from fuzzer.trial.options import options_of
@@ -103,11 +103,11 @@ class Rejudge:
         builds = failure.oracle in ORACLES and ORACLES[failure.oracle].builders is not None
         hangs = isinstance(failure.evidence, Hung) and not builds
         self._plan = plan
-        self._limit = HangLimit(min(plan.deadline_s, HANGING)) if hangs else None
+        self._limit = CandidateLimit(min(plan.deadline_s, HANGING)) if hangs else None
         whole_s = plan.deadline_s if self._limit is None else self._limit.whole_s
         self._deadline_s = whole_s
         """Of each candidate, where it follows nothing that ended."""
-        self._prompt = None if isinstance(failure.evidence, Hung) else ShownLimit(whole_s)
+        self._prompt = None if isinstance(failure.evidence, Hung) else CandidateLimit(whole_s, PROMPT_S)
         self._first: Candidate | None = None
         """The first candidate that showed the failure: no later one is larger, and it may come again."""
         self._watch = watch
@@ -149,7 +149,7 @@ class Rejudge:
         ):
             return False
         if self._prompt is not None and candidate is self._first:
-            self._prompt.restart()
+            self._prompt.forget()
         if not any(self.shows(candidate, number) for number in range(self._watch.tries)):
             return False
         self._first = self._first or candidate

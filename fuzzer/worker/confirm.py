@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from corpus.answers import CANNOT_RUN, FAILS, PASSES, ChildKilled, child_end, last_line, whole_last_line
+from corpus.answers import CANNOT_RUN, FAILS, PASSES, child_end, last_line, whole_last_line
 from corpus.finding import Finding
 from corpus.findings import save_finding, stored_from, with_each_setting
 from corpus.loaded_file import loaded_environment
@@ -98,7 +98,7 @@ def _tried_in(finding: Finding, room: Path) -> tuple[Tried, int | None]:
 
 def _says_killed(said: bytes) -> bool:
     of_child = child_end(last_line(said.decode(errors="replace")))
-    return isinstance(of_child, ChildKilled) and of_child.from_outside
+    return of_child is not None and of_child.from_outside
 
 
 def _command(finding: Finding, folder: Path) -> list[str]:

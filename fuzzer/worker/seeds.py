@@ -25,10 +25,11 @@ from generators.passes.row import Phase
 from generators.program import Program
 from generators.script_shape import complaint_about
 from generators.source import Source
-from generators.tvm_api import IRModule, PrimFunc, tirx
+from generators.tvm_api import IRModule
 from generators.unavailable import Unavailable
 from oracles.ir.operators import operator_calls
-from oracles.ir.walk import nodes_of, prim_funcs, relax_functions
+from oracles.ir.threads import binds_threads
+from oracles.ir.walk import prim_funcs, relax_functions
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning
 
@@ -36,7 +37,6 @@ STARTS = (Phase.HIGH, Phase.LEGAL)
 """Where the module of a seed may stand: a lowered one is past the first half of every sequence."""
 _WHOLE = (0, 1)
 _CPU = ("llvm", "c")
-_OF_THREADS = ("thread_extent", "virtual_thread", "device_scope")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +120,4 @@ def _is_for_a_device(module: IRModule) -> bool:
     targets += [function.attrs["target"] for function in functions if function.attrs and "target" in function.attrs]
     if any(str(target.kind) not in _CPU for target in targets if target is not None):
         return True
-    return any(_binds_threads(function) for _, function in prim_funcs(module))
-
-
-def _binds_threads(function: PrimFunc) -> bool:
-    if any(loop.thread_binding is not None for loop in nodes_of(function.body, tirx.For)):
-        return True
-    return any(statement.attr_key in _OF_THREADS for statement in nodes_of(function.body, tirx.AttrStmt))
+    return any(binds_threads(function) for _, function in prim_funcs(module))

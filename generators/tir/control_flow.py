@@ -15,6 +15,7 @@ from tvm import tirx
 from generators import tvm_api
 from generators.ranges import Range
 from generators.source import favour
+from generators.tir.cell import as_index, new_cell
 from generators.tir.conditions import draw_test
 from generators.tir.expressions import draw_condition, draw_value
 from generators.tir.function_draft import Extent, Unfit, load
@@ -211,23 +212,16 @@ def draw_while(site: Site, inner: Inner) -> Stmt:
     draft = site.draft
     count = draft.source.integer(0, 5)
     budget(site, count)
-    one = (draft.extent(1),)
-    counter = draft.add_tensor("c", one, "int32", Range(0, count, True), role="alloc", scope="local")
-    draft.tensors.pop()
-    zero = [draft.number(0)]
-    now = load(counter, zero)
-    condition: Expr = tirx.GT(now.expr, tirx.IntImm("int32", 0))
+    left = new_cell(draft, count)
+    condition: Expr = tirx.GT(left.now.expr, tirx.IntImm("int32", 0))
     if draft.source.flip(site.draft.knobs.loops.while_on_data):
         other = draw_condition(site.operands([t for t in site.tensors if not t.special], 1), 1)
         condition = tirx.And(condition, other.expr)
-    left = now.expr if draft.index_dtype == "int32" else tirx.Cast(draft.index_dtype, now.expr)
-    turn = Term(left, draft.index_dtype, Range(0, max(count - 1, 0), True))
+    turn = Term(as_index(draft, left.now.expr), draft.index_dtype, Range(0, max(count - 1, 0), True))
     deeper = site.inside(*[Point(turn, draft.extent(count))] if count else [], turns=count, in_loop=False)
-    down = tirx.BufferStore(counter.buffer, tirx.Sub(now.expr, tirx.IntImm("int32", 1)), zero)
-    body = sequence(down, inner(deeper))
+    body = sequence(left.plus(-1), inner(deeper))
     draft.features.add("while")
-    begun = tirx.BufferStore(counter.buffer, tirx.IntImm("int32", count), zero)
-    return sequence(tirx.AllocBuffer(counter.buffer), begun, tirx.While(condition, body))
+    return left.around(count, tirx.While(condition, body))
 
 
 def draw_gate(site: Site, inner: Inner) -> Stmt:
@@ -235,24 +229,19 @@ def draw_gate(site: Site, inner: Inner) -> Stmt:
     draft = site.draft
     turns = draft.source.integer(2, 5)
     budget(site, turns)
-    passed = draft.add_tensor("c", (draft.extent(1),), "int32", Range(0, turns, True), role="alloc", scope="local")
-    draft.tensors.pop()
-    zero = [draft.number(0)]
-    now = load(passed, zero)
+    passed = new_cell(draft, turns)
     kind = draft.source.pick((tirx.LT, tirx.NE, tirx.GE, tirx.EQ))
-    condition = kind(now.expr, tirx.IntImm("int32", draft.source.integer(0, turns - 1)))
-    more = tirx.BufferStore(passed.buffer, tirx.Add(now.expr, tirx.IntImm("int32", 1)), zero)
+    condition = kind(passed.now.expr, tirx.IntImm("int32", draft.source.integer(0, turns - 1)))
     point = counter(draft, draft.extent(turns))
     var = point.term.expr
     then = inner(site.inside(point, turns=turns))
     inside = kind in (tirx.LT, tirx.NE) and draft.source.flip()
-    body = tirx.IfThenElse(condition, sequence(then, more) if inside else then, None)
+    body = tirx.IfThenElse(condition, sequence(then, passed.plus(1)) if inside else then, None)
     if not inside:
-        body = sequence(body, more)
+        body = sequence(body, passed.plus(1))
     draft.features.add("gate")
-    begun = tirx.BufferStore(passed.buffer, tirx.IntImm("int32", 0), zero)
     loop = tirx.For(var, draft.number(0), draft.number(turns), tirx.ForKind.SERIAL, body)
-    return sequence(tirx.AllocBuffer(passed.buffer), begun, loop)
+    return passed.around(0, loop)
 
 
 def draw_recurrence(site: Site, _inner: Inner) -> Stmt:

@@ -88,9 +88,7 @@ def _hinted(source: Source, function: PrimFunc, hints: Mapping[str, Hint]) -> Pr
 
     def loop(node: Node) -> Node:
         notes = {**node.annotations, **_drawn(source, node, hints)}
-        return tirx.For(
-            *(node.loop_var, node.min, node.extent, node.kind, node.body, node.thread_binding, notes, node.step)
-        )
+        return tvm_api.with_fields(node, annotations=notes)
 
     body = tvm_ffi.structural_map(function.body, [(s_tir.SBlock, block), (tirx.For, loop)])
     return function.with_body(body).with_attrs(_drawn(source, function, hints))
@@ -98,11 +96,7 @@ def _hinted(source: Source, function: PrimFunc, hints: Mapping[str, Hint]) -> Pr
 
 def annotated_block(block: Node, notes: Mapping[str, object]) -> Node:
     """The block with these annotations besides its own."""
-    return s_tir.SBlock(
-        *(block.iter_vars, block.reads, block.writes, block.name_hint, block.body, block.init, block.alloc_buffers),
-        block.match_buffers,
-        {**block.annotations, **notes},
-    )
+    return tvm_api.with_fields(block, annotations={**block.annotations, **notes})
 
 
 def _drawn(source: Source, node: Node, hints: Mapping[str, Hint]) -> dict[str, object]:

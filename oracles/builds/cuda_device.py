@@ -38,6 +38,7 @@ from oracles.builds.cuda_cpu.lowering import NO_COMPILER
 from oracles.builds.tir_build import compiled_from
 from oracles.evidence import HostTouchesDevice, Hung
 from oracles.forked import Ended, forked
+from oracles.ir.threads import launches
 from oracles.ir.walk import nodes_of, prim_funcs
 from oracles.reference.calling import Calling, Run, direct
 from oracles.reference.numbers import Numbers
@@ -69,7 +70,6 @@ _NVCC_FLAGS = "NVCC_APPEND_FLAGS"
 _NO_MEMORY = re.compile(r"out of memory|OUT_OF_MEMORY|cudaErrorMemoryAllocation")
 _COMPLAINT = re.compile(r"\b(?:error|fatal)\s*: ([^\n]*)")
 _HOST_FUNCTION = "tirx.is_host_func"
-_THREADS = ("threadIdx.", "blockIdx.", "clusterCtaIdx.")
 _STARTED_ABOVE = "cudaErrorInitializationError"
 _FAULT = re.compile(r"[^\n]*(?:CUDA|an illegal|unspecified launch)[^\n]*")
 _SAID = 20_000
@@ -108,7 +108,7 @@ def touched_by_host(module: IRModule) -> bool:
 
     def without_kernels(node: Stmt) -> Stmt:
         """What the host does for a kernel: it finds out how many threads there are."""
-        if not _launched(node):
+        if not launches(node):
             return node
         return tirx.Evaluate(node.value if isinstance(node, tirx.AttrStmt) else node.extent)
 
@@ -121,13 +121,6 @@ def touched_by_host(module: IRModule) -> bool:
     return any(
         touches(function) for _, function in prim_funcs(module) if not (function.attrs or {}).get(_HOST_FUNCTION)
     )
-
-
-def _launched(node: Stmt) -> bool:
-    """Whether a statement is bound to threads of a kernel; virtual threads are loops of one."""
-    if isinstance(node, tirx.AttrStmt):
-        return node.attr_key == "thread_extent" and str(node.node.thread_tag).startswith(_THREADS)
-    return node.thread_binding is not None and str(node.thread_binding.thread_tag).startswith(_THREADS)
 
 
 @functools.cache

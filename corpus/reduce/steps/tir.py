@@ -84,7 +84,7 @@ def plain(view: PlanView) -> Sequence[Edit]:
             used = _buffers_in(statement.body, statement.init)
             kept = [buffer for buffer in statement.alloc_buffers if buffer in used]
             if len(kept) < len(statement.alloc_buffers) or len(statement.annotations):
-                edits.append(replacing({statement: _plain_block(statement, kept)}))
+                edits.append(replacing({statement: T.with_fields(statement, alloc_buffers=kept, annotations={})}))
     return edits
 
 
@@ -105,15 +105,8 @@ def _buffers_in(*nodes: T.Stmt | None) -> set[T.Buffer]:
     return used
 
 
-def _plain_block(block: s_tir.SBlock, buffers: list[T.Buffer]) -> s_tir.SBlock:
-    matched = list(block.match_buffers)
-    return s_tir.SBlock(
-        block.iter_vars, block.reads, block.writes, block.name_hint, block.body, block.init, buffers, matched
-    )
-
-
 def _plain_loop(loop: tirx.For) -> tirx.For:
-    return tirx.For(loop.loop_var, loop.min, loop.extent, tirx.ForKind.SERIAL, loop.body, step=loop.step)
+    return T.with_fields(loop, kind=tirx.ForKind.SERIAL, thread_binding=None, annotations={})
 
 
 def extents(view: PlanView) -> Sequence[Edit]:
@@ -132,4 +125,4 @@ def _longer(extent: T.Expr, than: int) -> bool:
 
 def _with_extent(loop: tirx.For, to: int) -> tirx.For:
     extent = tirx.IntImm(T.dtype_text(T.type_of(loop.loop_var).dtype), to)
-    return tirx.For(loop.loop_var, loop.min, extent, loop.kind, loop.body, loop.thread_binding, loop.annotations)
+    return T.with_fields(loop, extent=extent)

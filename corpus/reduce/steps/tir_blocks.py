@@ -76,7 +76,7 @@ def _without_axis(realize: s_tir.SBlockRealize, var: T.Var) -> s_tir.SBlockReali
         for axis, value in zip(block.iter_vars, realize.iter_values, strict=True)
         if not axis.var.same_as(var)
     ]
-    smaller = _changed(block, [axis for axis, _ in pairs], block.body, block.init)
+    smaller = T.with_fields(block, iter_vars=[axis for axis, _ in pairs])
     return s_tir.SBlockRealize([value for _, value in pairs], realize.predicate, smaller)
 
 
@@ -87,22 +87,8 @@ def starts(view: PlanView) -> Sequence[Edit]:
         if block.init is None:
             continue
         if is_empty(block.body):
-            edits.append(replacing({block: _changed(block, block.iter_vars, block.init, None)}))
+            edits.append(replacing({block: T.with_fields(block, body=block.init, init=None)}))
         elif all(axis.iter_type != REDUCE for axis in block.iter_vars):
             body = tirx.SeqStmt([block.init, block.body])
-            edits.append(replacing({block: _changed(block, block.iter_vars, body, None)}))
+            edits.append(replacing({block: T.with_fields(block, body=body, init=None)}))
     return edits
-
-
-def _changed(block: s_tir.SBlock, axes: Sequence[T.Node], body: T.Stmt, init: T.Stmt | None) -> s_tir.SBlock:
-    return s_tir.SBlock(
-        list(axes),
-        block.reads,
-        block.writes,
-        block.name_hint,
-        body,
-        init,
-        block.alloc_buffers,
-        block.match_buffers,
-        block.annotations,
-    )

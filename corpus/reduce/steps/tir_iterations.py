@@ -66,9 +66,7 @@ def _stored_for_all(inside: T.Stmt, var: T.Var, number: tirx.IntImm) -> Edit:
 
     def block(old: s_tir.SBlock) -> s_tir.SBlock:
         reads = [_at(region, var, number) for region in old.reads]
-        matched = list(old.match_buffers)
-        own = (old.name_hint, old.body, old.init, old.alloc_buffers, matched, old.annotations)
-        return s_tir.SBlock(old.iter_vars, reads, old.writes, *own)
+        return T.with_fields(old, reads=reads)
 
     def edit(plan: ReductionPlan) -> ReductionPlan:
         new = tvm_ffi.structural_map(inside, [(tirx.BufferStore, store), (s_tir.SBlock, block)])

@@ -18,8 +18,8 @@ from corpus.reduce.candidate import StepStats
 from corpus.signature import operators_in, signature_of
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
+from fuzzer.trial.candidate_limit import FIRST_S as HANGING
 from fuzzer.trial.cause.facts import cause_in
-from fuzzer.trial.hang_limit import FIRST_S as HANGING
 from fuzzer.trial.own_faults import OwnFaults
 from fuzzer.trial.rejudge import NotJudged, Rejudge, Rejudging
 from fuzzer.trial.repertoire import Repertoire

@@ -20,6 +20,7 @@ from tvm.ir import GlobalVar as GLOBAL_VAR
 from generators import tvm_api as T
 from generators.tvm_api import Expr, GlobalVar, IRModule, PrimFunc, RelaxFunction, Stmt, Type, Var
 from oracles.checks.well_formed import complaint
+from oracles.ir.threads import binds_threads
 from oracles.ir.walk import VAR, nodes_of, prim_funcs, relax_functions
 from oracles.reference.tir.signature import is_packed
 
@@ -189,7 +190,7 @@ def _typed(module: IRModule, changed: Sequence[str] = ()) -> IRModule:
 
 def _entry(name: str, variable: GlobalVar, prim_func: PrimFunc) -> RelaxFunction:
     """`fn(inputs) = call_tir(prim_func, inputs)`. Raises NotCallable."""
-    if _binds_threads(prim_func):
+    if binds_threads(prim_func):
         raise NotCallable("its loops are bound to the threads of a GPU")
     types = _types(prim_func, {})
     if not all(isinstance(ty, T.TensorType) for ty in types):
@@ -343,7 +344,3 @@ def _written(prim_func: PrimFunc) -> set[Var]:
     """The parameters that a store of the body writes into by name."""
     stores = nodes_of(prim_func.body, tirx.BufferStore)
     return {p for p in T.parameters_of(prim_func) if any(store.buffer.same_as(p) for store in stores)}
-
-
-def _binds_threads(prim_func: PrimFunc) -> bool:
-    return any(loop.thread_binding is not None for loop in nodes_of(prim_func.body, tirx.For))

@@ -14,7 +14,8 @@ from tvm import tirx
 
 from generators.ranges import Range
 from generators.source import Source, favour
-from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit, load
+from generators.tir.cell import as_index, new_cell
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit
 from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point
 from generators.tir.recipes.dependences import any_length, filled, inside, value_of
@@ -94,13 +95,9 @@ def _counting_up(site: Site) -> Stmt:
     """A while whose counter goes up, in some turns by two steps."""
     draft, length = site.draft, any_length(site)
     tensor, last = filled(site, length), int(length.value) - 1
-    counter = draft.add_tensor("c", (draft.extent(1),), "int32", Range(0, last + 2, True), role="alloc", scope="local")
-    draft.tensors.pop()
-    zero = [draft.number(0)]
-    now = load(counter, zero).expr
-    step = tirx.BufferStore(counter.buffer, tirx.Add(now, _int32(1)), zero)
-    place = tirx.Min(now, _int32(last))
-    at = place if draft.index_dtype == "int32" else tirx.Cast(draft.index_dtype, place)
+    done = new_cell(draft, last + 2)
+    step = done.plus(1)
+    at = as_index(draft, tirx.Min(done.now.expr, _int32(last)))
     turn = Term(at, draft.index_dtype, Range(0, last, True))
     within = site.inside(Point(turn, length), turns=last + 2, in_loop=False)
     change = store(tensor, value_of(within, tensor.dtype, turn, element(tensor, at)), [at])
@@ -108,9 +105,7 @@ def _counting_up(site: Site) -> Stmt:
         again = tirx.IfThenElse(_some_turns(draft, at, length), step, None)
         change = sequence(*draft.source.pick(((change, again), (again, change))))
     draft.features.add("while")
-    begun = tirx.BufferStore(counter.buffer, _int32(0), zero)
-    turns = tirx.While(tirx.LT(now, _int32(last + 1)), sequence(change, step))
-    return sequence(tirx.AllocBuffer(counter.buffer), begun, turns)
+    return done.around(0, tirx.While(tirx.LT(done.now.expr, _int32(last + 1)), sequence(change, step)))
 
 
 def _int32(value: int) -> Expr:

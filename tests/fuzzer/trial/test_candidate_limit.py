@@ -11,7 +11,7 @@ from corpus.module_text import live_module
 from corpus.reduce import Candidate
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
-from fuzzer.trial.hang_limit import FIRST_S, PROMPT_S, RECENT, SHORTEST_S, TIMES, HangLimit, ShownLimit
+from fuzzer.trial.candidate_limit import FIRST_S, PROMPT_S, RECENT, SHORTEST_S, TIMES, CandidateLimit
 from fuzzer.trial.rejudge import Rejudge
 from fuzzer.trial.repertoire import Repertoire, repertoire_of
 from fuzzer.trial.watch import Unwatched
@@ -60,7 +60,7 @@ PASSES = {"Hangs": lambda: hangs, "Slow": lambda: slow, "Raises": lambda: raises
 
 
 def test_the_limit_follows_what_ended_last() -> None:
-    limit = HangLimit(4.0)
+    limit = CandidateLimit(4.0)
     assert limit.seconds == 4.0
     limit.took(0.001)
     assert limit.seconds == SHORTEST_S
@@ -74,7 +74,7 @@ def test_the_limit_follows_what_ended_last() -> None:
 
 
 def test_a_long_limit_is_worth_a_measurement() -> None:
-    limit = HangLimit(4.0)
+    limit = CandidateLimit(4.0)
     assert limit.is_long
     limit.took(0.3)
     assert limit.is_long
@@ -98,13 +98,13 @@ def test_a_smaller_candidate_that_hangs_is_measured_where_the_limit_is_long(aske
 
 
 def test_the_limit_of_what_does_not_hang_follows_what_showed_it_last() -> None:
-    limit = ShownLimit(30.0)
+    limit = CandidateLimit(30.0, PROMPT_S)
     assert limit.seconds == 30.0
     limit.took(0.001)
     assert limit.seconds == PROMPT_S
     limit.took(1.0)
     assert limit.seconds == pytest.approx(TIMES)
-    limit.restart()
+    limit.forget()
     assert limit.seconds == 30.0
 
 

@@ -1,0 +1,30 @@
+"""Statements of TIR that are bound to the threads of a kernel."""
+
+from __future__ import annotations
+
+from generators.tvm_api import PrimFunc, Stmt, tirx
+from oracles.ir.walk import nodes_of
+
+_MARKS = ("thread_extent", "virtual_thread", "device_scope")
+"""Attributes that stand for a binding, once loops bound to threads are lowered (include/tvm/tirx/stmt.h)."""
+_HARDWARE = ("threadIdx.", "blockIdx.", "clusterCtaIdx.")
+"""Threads that a device has; virtual threads are loops of one of them."""
+
+
+def binds_threads(function: PrimFunc) -> bool:
+    """Whether any statement of a function is bound to threads, virtual ones among them."""
+    if any(loop.thread_binding is not None for loop in nodes_of(function.body, tirx.For)):
+        return True
+    return any(statement.attr_key in _MARKS for statement in nodes_of(function.body, tirx.AttrStmt))
+
+
+def launches(statement: Stmt) -> bool:
+    """Whether a statement is bound to threads that a device has: what is in it is code of a kernel."""
+    match statement:
+        case tirx.AttrStmt():
+            return statement.attr_key == "thread_extent" and str(statement.node.thread_tag).startswith(_HARDWARE)
+        case tirx.For():
+            axis = statement.thread_binding
+            return axis is not None and str(axis.thread_tag).startswith(_HARDWARE)
+        case _:
+            return False
