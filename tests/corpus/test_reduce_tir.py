@@ -113,3 +113,19 @@ def test_loops_lose_their_kind_and_expressions_all_but_what_is_asked_for() -> No
     assert loop.kind == tirx.ForKind.SERIAL and not len(loop.annotations)
     (store,) = nodes_of(loop, tirx.BufferStore)
     assert isinstance(store.value, T.TensorLoad)
+
+
+STEPPED = ANNOTATED.replace('T.parallel(8, annotations={"pragma_auto_unroll_max_step": 4})', "T.serial(0, 8, step=3)")
+
+
+def test_a_shorter_loop_keeps_its_step() -> None:
+    """Without it, fewer iterations would stand at other places than before."""
+    whole = Candidate(T.module_from_script(STEPPED), (), (), ())
+    tried: list[Any] = []
+
+    def only_looks(candidate: Candidate) -> bool:
+        tried.extend(nodes_of(candidate.module["main"].body, tirx.For))
+        return False
+
+    reduce(whole, only_looks)
+    assert {int(loop.extent) for loop in tried} >= {1, 2, 8} and {int(loop.step or 1) for loop in tried} == {3}
