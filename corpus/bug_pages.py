@@ -18,8 +18,8 @@ from typing import Literal, Protocol
 
 import jinja2
 
-from corpus.case_texts import texts_of
 from corpus.escapes import Markdown
+from corpus.migration import difference_before_fields
 from corpus.registry import CASES, SHIPPED, KnownCause, Registry, cause_id, read_registry
 from corpus.regular_files import read_regular
 from corpus.repro_imports import imports_for, needs_late_annotations
@@ -185,14 +185,16 @@ def _versions(bug: Bug, case: ShownCase | None) -> Markdown:
 
 def _shown(folder: Path, to_cases: str) -> ShownCase:
     stored = read_case(folder)
-    record, readme = (_text(folder / name) for name in ("case.json", "README.md"))
+    difference = stored.difference
+    if difference is None:
+        difference = difference_before_fields(_text(folder / "README.md"), issue="")
     calls = (*stored.case.setup, *stored.case.passes)
     return ShownCase(
         module=_program(stored.case.module.script or ""),
         sequence=Markdown.joined(" ; ", (Markdown.code(call) for call in calls)),
         symptom=stored.symptom,
         message=stored.message,
-        difference=texts_of(record, readme).difference,
+        difference=difference,
         place="/".join((to_cases, folder.name)),
         outcomes=tuple((version, str(outcome)) for version, outcome in stored.expected),
     )

@@ -30,9 +30,19 @@ class CandidateLimit:
     count. shortened: whether any candidate has had less than the first one; the limit may be whole again since."""
 
     whole_s: float
-    shortest_s: float = SHORTEST_S
+    shortest_s: float
     recent: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))
     shortened: bool = False
+
+    @classmethod
+    def of_hang(cls, deadline_s: float) -> CandidateLimit:
+        """deadline_s: seconds that a case may take."""
+        return cls(min(deadline_s, FIRST_S), SHORTEST_S)
+
+    @classmethod
+    def of_failure(cls, deadline_s: float) -> CandidateLimit:
+        """Of a failure that is no hang."""
+        return cls(deadline_s, PROMPT_S)
 
     def took(self, seconds: float) -> None:
         """One more candidate counts, which took so many CPU seconds."""

@@ -18,8 +18,7 @@ from corpus.signature import signature_of
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import in_child
 from fuzzer.protocol import Failure, Found, Plan
-from fuzzer.trial.candidate_limit import FIRST_S as HANGING
-from fuzzer.trial.candidate_limit import PROMPT_S, CandidateLimit, of_children_s
+from fuzzer.trial.candidate_limit import CandidateLimit, of_children_s
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.judge import judge
 from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
@@ -103,11 +102,11 @@ class Rejudge:
         builds = failure.oracle in ORACLES and ORACLES[failure.oracle].builders is not None
         hangs = isinstance(failure.evidence, Hung) and not builds
         self._plan = plan
-        self._limit = CandidateLimit(min(plan.deadline_s, HANGING)) if hangs else None
+        self._limit = CandidateLimit.of_hang(plan.deadline_s) if hangs else None
         whole_s = plan.deadline_s if self._limit is None else self._limit.whole_s
         self._deadline_s = whole_s
         """Of each candidate, where it follows nothing that ended."""
-        self._prompt = None if isinstance(failure.evidence, Hung) else CandidateLimit(whole_s, PROMPT_S)
+        self._prompt = None if isinstance(failure.evidence, Hung) else CandidateLimit.of_failure(whole_s)
         self._first: Candidate | None = None
         """The first candidate that showed the failure: no later one is larger, and it may come again."""
         self._watch = watch

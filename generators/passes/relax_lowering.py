@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from generators.passes.options import CUDA_GRAPH, FUSE_DEPTH
 from generators.passes.phases import CALL_TIR, HIGH, span
 from generators.passes.row import (
@@ -24,6 +26,12 @@ _LOWERS = Documented("The default dataflow lowering passes for CPU backend.", _S
 _FINALIZES = Documented("The default finalization passes for CPU backend.", _STAGES, ends_rewriting=True)
 """TVM calls the last two stages of its pipelines lowering and finalization: what rewrites programs stands before."""
 _SCHEDULED = frozenset({Phase.LEGAL, Phase.ANNOTATED, Phase.FUSED})
+
+
+def legalizing_but(operators: Collection[str]) -> str:
+    """The constructor of LegalizeOps that leaves calls of these operators."""
+    return f"relax.transform.LegalizeOps(skip_ops={sorted(operators)!r})"
+
 
 DISPATCH_ROWS = (
     PassRow(

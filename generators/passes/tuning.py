@@ -89,6 +89,26 @@ _WIDE = replace(_CPU, rules="hexagon")
 """Tiles of wide vectors, which any CPU can run."""
 
 
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a search is made of: the names of its sets of rules and post-processors, and its mutator, or ""."""
+
+    rules: str
+    postprocs: str
+    mutator: str
+
+
+def _sets(rules: str, postprocs: str, mutator: str) -> str:
+    """Arguments for a space of schedules. mutator: its constructor, "" for none."""
+    mutators = f"{{{_MS}.mutator.{mutator}: 1.0}}" if mutator else "{}"
+    return f'sch_rules="{rules}", postprocs="{postprocs}", mutator_probs={mutators}'
+
+
+_MUTATOR = rf"{{(?:{re.escape(_MS)}\.mutator\.(\w+)\([^)]*\): 1\.0)?}}"
+_SETS = re.compile(_sets(r"(\w+)", r"(\w+)", "").replace("{}", _MUTATOR))
+"""What `_sets` says."""
+
+
 def _replayed(knobs: TuningKnobs) -> str:
     """The search that draws every decision anew."""
     return f"{_MS}.search_strategy.ReplayTrace(max_fail_count={knobs.tries})"
@@ -104,9 +124,7 @@ def _evolved(knobs: TuningKnobs) -> str:
 
 def _context(kind: _Kind, search: str, seed: int, mutator: str) -> tuple[str, ...]:
     """Steps that search among schedules of the module `of`. `context` then knows candidates."""
-    mutators = f"{{{_MS}.mutator.{mutator}: 1.0}}" if mutator else "{}"
-    rules = f'sch_rules="{kind.rules}", postprocs="{kind.postprocs}", mutator_probs={mutators}'
-    space = f"{_MS}.space_generator.PostOrderApply({rules})"
+    space = f"{_MS}.space_generator.PostOrderApply({_sets(kind.rules, kind.postprocs, mutator)})"
     guess = f"{_MS}.database.MemoryDatabase(), {_MS}.cost_model.RandomModel(seed={seed})"
     return (
         f"context := {_MS}._ffi_api.TuneContext(of, tvm.target.Target({kind.target}), {space}, {search}, 'main', 1, "
@@ -213,17 +231,6 @@ def rows(knobs: TuningKnobs) -> tuple[PassRow, ...]:
 
 
 ROWS: tuple[PassRow, ...] = rows(KNOBS.tuning)
-
-_SETS = re.compile(r'sch_rules="(\w+)", postprocs="(\w+)", mutator_probs=\{(?:tvm\.[\w.]+\.(\w+)\([^)]*\): 1\.0)?\}')
-
-
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """What a search is made of: the names of its sets of rules and post-processors, and its mutator, or ""."""
-
-    rules: str
-    postprocs: str
-    mutator: str
 
 
 def searched(call: PassCall) -> Searched | None:

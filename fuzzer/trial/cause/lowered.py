@@ -23,6 +23,7 @@ from corpus.reduce.realise import GaveUp, realise
 from corpus.reduce.steps import attributes, tensors
 from generators.case import PassCall
 from generators.operators.table import OPERATORS
+from generators.passes.relax_lowering import legalizing_but
 from generators.tvm_api import IRModule, op_name
 from oracles.checks.legalised import LEGALIZE
 from oracles.ir.operators import operator_calls
@@ -79,8 +80,7 @@ class _Lowering:
         before = self.step.before
         called = {str(call.op.name) for call, _ in operator_calls(before)}
         for kind in lowered:
-            others = sorted(called - {f"relax.{kind}"})
-            call = PassCall(LEGALIZE, f"relax.transform.LegalizeOps(skip_ops={others!r})")
+            call = PassCall(LEGALIZE, legalizing_but(called - {f"relax.{kind}"}))
             after = self.bench.apply(call, before)
             if not isinstance(after, Raised) and self._compared(self.numbers, after) is _Judged.WRONG:
                 kinds = rewritten(before, after, named=True)

@@ -60,7 +60,7 @@ PASSES = {"Hangs": lambda: hangs, "Slow": lambda: slow, "Raises": lambda: raises
 
 
 def test_the_limit_follows_what_ended_last() -> None:
-    limit = CandidateLimit(4.0)
+    limit = CandidateLimit.of_hang(30.0)
     assert limit.seconds == 4.0
     limit.took(0.001)
     assert limit.seconds == SHORTEST_S
@@ -74,7 +74,7 @@ def test_the_limit_follows_what_ended_last() -> None:
 
 
 def test_a_long_limit_is_worth_a_measurement() -> None:
-    limit = CandidateLimit(4.0)
+    limit = CandidateLimit.of_hang(30.0)
     assert limit.is_long
     limit.took(0.3)
     assert limit.is_long
@@ -98,7 +98,7 @@ def test_a_smaller_candidate_that_hangs_is_measured_where_the_limit_is_long(aske
 
 
 def test_the_limit_of_what_does_not_hang_follows_what_showed_it_last() -> None:
-    limit = CandidateLimit(30.0, PROMPT_S)
+    limit = CandidateLimit.of_failure(30.0)
     assert limit.seconds == 30.0
     limit.took(0.001)
     assert limit.seconds == PROMPT_S
