@@ -128,7 +128,7 @@ class OrderOfThreads(msgspec.Struct, frozen=True, tag=True):
 
 
 class HostTouchesDevice(msgspec.Struct, frozen=True, tag=True):
-    """Built code crashes that reads or writes memory of a device on the host: no thread is bound around an access."""
+    """Host code reads or writes memory of a device: no thread is bound around an access."""
 
 
 class NotANumber(msgspec.Struct, frozen=True, tag=True):

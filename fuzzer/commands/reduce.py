@@ -41,7 +41,6 @@ from fuzzer.processes.scratch import scratch_folder
 from fuzzer.protocol import Done, Ready, Refused, Warned
 from fuzzer.results import NothingToReduce, ReduceResult
 from fuzzer.trust import admit, is_trusted_subject
-from generators.targets import DEFAULT
 from reports.summary import write_text
 from reports.terminal import Terminal
 
@@ -111,7 +110,7 @@ def _request(path: Path, options: ReduceOptions) -> Request:
         predicate = read_predicate(options.interesting, keep, options.passes, path)
         if options.own.asked:
             raise UsageError("--interesting and --inputs, --rtol, --atol: a predicate of yours compares numbers itself")
-    case = judged_on(read_subject(path, options.load, options.trust), options.target or DEFAULT, path)
+    case = judged_on(read_subject(path, options.load, options.trust), options.target, path)
     if case.origin.captured and keep.oracle is None:  # What a user's command fails by is what he means.
         keep = replace(keep, rejections=True)
     if not options.trust:
@@ -165,7 +164,7 @@ def _resumed(request: Request, out: ReductionOutput | None) -> tuple[Request, di
     resumed = out.resumed()
     request = replace(request, own=replace(request.own, file="", arrays={}))  # The best so far has inputs of its own.
     if request.predicate is not None:
-        case = judged_on(read_subject(resumed.folder / "module.py", None), DEFAULT, resumed.folder)
+        case = judged_on(read_subject(resumed.folder / "module.py", None), request.case.target, resumed.folder)
         return replace(request, case=replace(case, load=request.case.load)), resumed.before
     try:
         stored = read_case(resumed.folder)

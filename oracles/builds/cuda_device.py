@@ -25,20 +25,19 @@ from typing import BinaryIO
 
 import numpy as np
 import tvm
-import tvm_ffi
-from tvm import relax, tirx
+from tvm import relax
 
 from generators import tvm_api
 from generators.externs import EXTERNS
 from generators.passes.row import Phase, Role
 from generators.passes.table import rest_of_tir_pipeline, the
-from generators.tvm_api import Device, Executable, IRModule, PrimFunc, RuntimeTensor, Stmt, Target
+from generators.tvm_api import Device, Executable, IRModule, RuntimeTensor, Target
 from oracles.builds import build as llvm
 from oracles.builds.cuda_cpu.lowering import NO_COMPILER
 from oracles.builds.tir_build import compiled_from
 from oracles.evidence import HostTouchesDevice, Hung
 from oracles.forked import Ended, forked
-from oracles.ir.threads import launches
+from oracles.ir.host_memory import touched_by_host
 from oracles.ir.walk import nodes_of, prim_funcs
 from oracles.reference.calling import Calling, Run, direct
 from oracles.reference.numbers import Numbers
@@ -69,7 +68,6 @@ _NVCC_FLAGS = "NVCC_APPEND_FLAGS"
 """What nvcc reads more flags from (NVIDIA, "NVCC Environment Variables")."""
 _NO_MEMORY = re.compile(r"out of memory|OUT_OF_MEMORY|cudaErrorMemoryAllocation")
 _COMPLAINT = re.compile(r"\b(?:error|fatal)\s*: ([^\n]*)")
-_HOST_FUNCTION = "tirx.is_host_func"
 _STARTED_ABOVE = "cudaErrorInitializationError"
 _FAULT = re.compile(r"[^\n]*(?:CUDA|an illegal|unspecified launch)[^\n]*")
 _SAID = 20_000
@@ -100,27 +98,6 @@ def needs_host_memory(module: IRModule) -> str | None:
         if any(tvm_api.op_name(call) in _HOST_CALLS for call in nodes_of(function.body, tvm_api.Call)):
             return "a PrimFunc calls the run-time library, which takes memory of the host"
     return None
-
-
-def touched_by_host(module: IRModule) -> bool:
-    """Whether a PrimFunc reads or writes a buffer that it is given where no loop is bound to a thread of a kernel: host
-    code is made of that. Functions that are meant for the host (`tirx.is_host_func`) do so rightly."""
-
-    def without_kernels(node: Stmt) -> Stmt:
-        """What the host does for a kernel: it finds out how many threads there are."""
-        if not launches(node):
-            return node
-        return tirx.Evaluate(node.value if isinstance(node, tirx.AttrStmt) else node.extent)
-
-    def touches(function: PrimFunc) -> bool:
-        left = tvm_ffi.structural_map(function.body, ((tirx.AttrStmt, tirx.For), without_kernels))
-        touched = [load.source for load in nodes_of(left, tvm_api.TensorLoad)]
-        touched += [store.buffer for store in nodes_of(left, tirx.BufferStore)]
-        return any(buffer.same_as(given) for buffer in touched for given in tvm_api.parameters_of(function))
-
-    return any(
-        touches(function) for _, function in prim_funcs(module) if not (function.attrs or {}).get(_HOST_FUNCTION)
-    )
 
 
 @functools.cache

@@ -19,8 +19,11 @@ def binds_threads(function: PrimFunc) -> bool:
 
 
 def launches(statement: Stmt) -> bool:
-    """Whether a statement is bound to threads that a device has: what is in it is code of a kernel."""
+    """Whether what is in a statement is code of a kernel: it is bound to threads that a device has, or marked as a
+    region of one (SplitHostDevice asks for the same marks)."""
     match statement:
+        case tirx.AttrStmt(attr_key="device_scope"):
+            return True
         case tirx.AttrStmt():
             return statement.attr_key == "thread_extent" and str(statement.node.thread_tag).startswith(_HARDWARE)
         case tirx.For():

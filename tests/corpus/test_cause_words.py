@@ -21,7 +21,6 @@ UNSEEN = {
         "takes memory without bound",
         "loses the attribute",
         "a store",
-        "lets host code pass that touches memory of a device",
     },
     "corpus/cause_message.py": {"Error in pass:", "Error message:"},
     "fuzzer/trial/cause/folded.py": set(),

@@ -65,7 +65,16 @@ class Module:
         b = R.multiply(a, a)
         return b
 """
-OWN_MODULE = {"effects": PRINTS}
+ON_HOST = """
+@I.ir_module(s_tir=True)
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((2,), "float32"), B: T.Buffer((2,), "float32")):
+        T.func_attr({"target": T.target({"kind": "cuda", "arch": "sm_90"})})
+        for i in range(2):
+            B[i] = A[i]
+"""
+OWN_MODULE = {"effects": PRINTS, "device_memory": ON_HOST}
 FAULTS = '''
 import os, time
 import tvm
@@ -213,10 +222,11 @@ PLANTED = {
     "numeric": "Subtracting",
     "pipelines": "Subtracting",
     "legalised": "Nothing",
+    "device_memory": "Nothing",
     "normal_form": "Nested",
     "round_trip": "OddName",
 }
-"""A planted fault for every check; `legalised` needs none, since nothing legalises the operators."""
+"""A planted fault for every check; two need none, since nothing legalises the operators or refuses the module."""
 OTHER_BUILDS = {
     "build_o3": "Subtracting",
     "build_compiled": "Subtracting",
@@ -229,8 +239,9 @@ OTHER_BUILDS = {
 CLEAN_ON = {
     "legalised": "relax.transform.LegalizeOps()",
     "executable": "relax.get_pipeline('default_build')",
+    "device_memory": "tvm.tirx.transform.VerifyMemory()",
 }
-"""Passes after which the module has what the check asks for; elsewhere any correct pass will do."""
+"""Passes after which all is as the check asks for; elsewhere any correct pass will do."""
 
 
 def stored(oracle: str, name: str, load: str | None, source: str | None = None) -> StoredCase:

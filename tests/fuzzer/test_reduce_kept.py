@@ -155,6 +155,10 @@ def test_the_target_is_kept_where_the_failure_needs_it(
     stored = read_case(tmp_path / "case")
     assert stored.case.target == target and [call.name for call in stored.case.passes] == [name]
     assert ends_with(tmp_path / "case" / "repro.py") == 1
+    # A case is judged on its own target, as by `check`.
+    status, _, stderr = passfuzz("reduce", tmp_path / "case", "--trust", "-o", tmp_path / "again", "--time", "10m")
+    assert status == 0, stderr
+    assert read_case(tmp_path / "again").case.target == target
 
 
 @pytest.mark.deep

@@ -9,9 +9,10 @@ import pytest
 from generators.passes.row import Phase
 from oracles.builds import build as llvm
 from oracles.builds import builders, cuda_device
-from oracles.builds.cuda_device import NO_SECOND_OPINION, NOT_AGAIN, NVCC_ALONE, DeviceFault, touched_by_host
+from oracles.builds.cuda_device import NO_SECOND_OPINION, NOT_AGAIN, NVCC_ALONE, DeviceFault
 from oracles.evidence import HostTouchesDevice
 from oracles.forked import Ended
+from oracles.ir.host_memory import touched_by_host
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Unsure, Wrong
 from oracles.verdict import CRASH, HANG

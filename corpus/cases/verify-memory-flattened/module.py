@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.tirx.layout import Axis
+# from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def prim1(T7: T.Buffer((T.int64(1),), "float32")):
+        T7[T.int64(0)] = T.float32(1.0)
+
+    @R.function
+    def main() -> R.Tensor((1,), dtype="float32"):
+        cls = Module
+        a = R.call_tir(cls.prim1, R.tuple(), out_ty=R.Tensor((1,), dtype="float32"))
+        return a
