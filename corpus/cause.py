@@ -81,7 +81,7 @@ from oracles.evidence import (
     OutOfMemory,
     ReferenceTrap,
 )
-from oracles.tvm_frames import crashed
+from oracles.tvm_frames import crashed, last_words
 from oracles.verdict import (
     CODEGEN,
     CRASH,
@@ -226,11 +226,18 @@ def _native(failed: Failed, blamed: str, running: str, known: FailureFacts) -> C
         return Cause(known.broken_by or running, known.broken)
     site = crashed_in(failed.detail)
     how = failed.evidence.how if isinstance(failed.evidence, Died) else "a crash"
+    if site is None and (said := last_words(failed.detail)):
+        # What stays where: the check that fails is one place of TVM's, whichever pass has come there.
+        return Cause("any pass" if _NAMES_A_PLACE.search(said) else running, f"ends by {how}: {without_names(said)}")
     if site is None:
         here = Cause(running, f"ends by {how}{_on(known.holds)}", certain=False)
         return _on_one_operator(here, known) or here
     of_run_time = site.function.startswith("runtime::")
     return Cause("" if of_run_time else running, "crash", place=site.function)
+
+
+_NAMES_A_PLACE = re.compile(r"\b\w{4,}_\b|\b[A-Z]\w+::\w+")
+"""A member or a function of a class, as a check in C++ quotes it."""
 
 
 def _thrown(failed: Failed, running: str, known: FailureFacts) -> Cause:

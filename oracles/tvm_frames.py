@@ -14,6 +14,14 @@ FRAME = re.compile(r'^ *File "([^"\n]*)", line (\d+), in (.*)$', re.MULTILINE)
 """File, line and function."""
 CRASHED = re.compile(r"^!+ .*\b(?:encountered|Segfault)\b.* !+$", re.MULTILINE)
 """What TVM's signal handler prints above its backtrace (src/ffi/backtrace.cc of tvm-ffi)."""
+_LAST_WORDS = (
+    re.compile(
+        r"^terminate called after throwing an instance of '[^'\n]*'\n\s*what\(\):[ \t]*([^\n]*\S)", re.MULTILINE
+    ),
+    re.compile(r"^LLVM ERROR: ([^\n]*\S)", re.MULTILINE),
+    re.compile(r"^[^\n]*: Assertion `([^\n]*)' failed\.$", re.MULTILINE),
+)
+"""What the C++ library, LLVM and `assert` print when they abort a process."""
 FFI = "3rdparty/tvm-ffi/"
 
 
@@ -36,6 +44,11 @@ _OF_TVM = (
 )
 """How paths of TVM's files are written in tracebacks, and what they begin with in its repository: wheels are built in
 /project, an editable install lies in a folder whose name begins with "tvm"."""
+
+
+def last_words(printed: str) -> str:
+    """Why a process has aborted itself, as the first that says so has printed it; "" where nothing does."""
+    return next((found[1].rstrip(" :") for pattern in _LAST_WORDS if (found := pattern.search(printed))), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,9 @@ def cause_in(
     looked = _Look(oracle, failed, culprit_from(culprit).name, case, plan, repertoire)
     faults = OwnFaults()
     facts = faults.unless_at_fault(_LOOKING, lambda: _found(looked.facts), None)
-    if facts is None:  # What fails ends the process, or does not end.
+    if facts is None:  # What fails ends the process that looks too, or does not end.
+        facts = faults.unless_at_fault(_LOOKING, lambda: _found(looked.at_death), None)
+    if facts is None:
         facts = faults.unless_at_fault(_LOOKING, lambda: _found(looked.of_module), None)
     cause = cause_of(oracle, failed, culprit, facts)
     certain = cause.certain and not faults.lines
@@ -125,7 +127,7 @@ class _Look:
         if self._dies_when_run() and (facts := self._wrong_before()) is not None:
             return facts
         if isinstance(self.failed.evidence, Died) and self.culprit not in self.repertoire.rows:
-            return self.of_module(running=self._running_at_death())
+            return self.at_death()
         if (facts := self._wrong_on_the_way()) is not None:
             return facts
         if self.culprit == CODEGEN:
@@ -136,6 +138,11 @@ class _Look:
         if found.step.row.promise.evaluates and (facts := self._wrong_kernel(found)) is not None:
             return facts
         return self._of_part(found)
+
+    def at_death(self) -> FailureFacts:
+        """What the module holds, and the pass of a build that was running when the process ended, if any."""
+        died = isinstance(self.failed.evidence, Died) and self.culprit not in self.repertoire.rows
+        return self.of_module(running=self._running_at_death() if died else "")
 
     def of_module(self, running: str = "", called: str = "") -> FailureFacts:
         """What can be said where nothing is known of what the culprit did."""
