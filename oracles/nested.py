@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import tvm
 
 from generators.tvm_api import IRModule, Node
 from oracles.ir.fingerprint import fingerprint
+
+R = TypeVar("R")
 
 
 @dataclass(slots=True)
@@ -92,6 +95,13 @@ class _Running:
         while self.names and self.names.pop() != str(info.name):
             continue
         self.note(self.names)
+
+
+def announcing(note: Callable[[Sequence[str]], None], action: Callable[[], R]) -> R:
+    """What an action gives under the current pass context. note: called with the passes that are running, outermost
+    first, whenever they change."""
+    tvm.transform.PassContext.current().override_instruments([_Running(note)])
+    return action()
 
 
 def running_at_end(

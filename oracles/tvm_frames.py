@@ -15,9 +15,7 @@ FRAME = re.compile(r'^ *File "([^"\n]*)", line (\d+), in (.*)$', re.MULTILINE)
 CRASHED = re.compile(r"^!+ .*\b(?:encountered|Segfault)\b.* !+$", re.MULTILINE)
 """What TVM's signal handler prints above its backtrace (src/ffi/backtrace.cc of tvm-ffi)."""
 _LAST_WORDS = (
-    re.compile(
-        r"^terminate called after throwing an instance of '[^'\n]*'\n\s*what\(\):[ \t]*([^\n]*\S)", re.MULTILINE
-    ),
+    re.compile(r"^terminate called after throwing [^\n]*\n\s*what\(\):[ \t]*([^\n]*\S)", re.MULTILINE),
     re.compile(r"^LLVM ERROR: ([^\n]*\S)", re.MULTILINE),
     re.compile(r"^[^\n]*: Assertion `([^\n]*)' failed\.$", re.MULTILINE),
 )

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from corpus.cause import FailureFacts, cause_of
+from oracles.evidence import Died
+from oracles.verdict import CRASH, Failed
 from tests.corpus.test_cause import raised, thrown
 
 
@@ -30,3 +35,22 @@ def test_an_intrinsic_that_is_called_wrongly_counts() -> None:
     power = of(f"{load}%4 = call <4 x float> @llvm.powi.v4f32.i32(<4 x float> %3, i32 3), !dbg !38")
     assert mask == other and ": llvm.get.active.lane.mask: " in mask
     assert ": llvm.powi: " in power
+
+
+@pytest.mark.parametrize(
+    ("printed", "cause"),
+    [
+        (
+            "terminate called after throwing an instance of 'tvm::ffi::Error'\n  what():  Check failed: "
+            "literals_.size() == before (12 vs. 10) : \n",
+            "any pass: ends by SIGABRT: Check failed: literals_.size() == before (# vs. #)",
+        ),
+        ("terminate called after throwing 'E'\n  what():  Check failed: p\n", "A: ends by SIGABRT: Check failed: p"),
+        ("LLVM ERROR: Cannot select: intrinsic %llvm.x\n", "A: ends by SIGABRT: Cannot select: intrinsic %llvm.x"),
+        ("python: a.cpp:7: void llvm::F::g(): Assertion `Bits > 0' failed.\n", "A: ends by SIGABRT: Bits > #"),
+    ],
+)
+def test_a_process_that_says_why_it_aborts_is_told_by_that(printed: str, cause: str) -> None:
+    """What the module holds does not count then; of a check that names a member, neither does the pass."""
+    died = Failed(CRASH, "SIGABRT in A", printed, evidence=Died("SIGABRT"))
+    assert str(cause_of("survives", died, "A", FailureFacts(holds=("Select",)))) == cause

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import tvm
 from tvm import relax
@@ -39,7 +40,7 @@ from oracles.checks import determinism, executable, idempotence, numeric, pipeli
 from oracles.checks.legalised import LEGALIZE
 from oracles.checks.purity import holds_kills
 from oracles.evidence import AnotherForm, Died, Hung, InKernel, OutOfMemory, ReferenceTrap
-from oracles.forked import Ended, forked
+from oracles.forked import forked
 from oracles.ir.contents import contents, odd_floats, operator_kind
 from oracles.ir.regions import declares_what_it_does
 from oracles.ir.tir_rewrite import stored_kinds
@@ -81,20 +82,13 @@ def cause_in(
     Where not even what the module holds can be said, which is a fault of ours, the verdict alone has to do."""
     looked = _Look(oracle, failed, culprit_from(culprit).name, case, plan, repertoire)
     faults = OwnFaults()
-    facts = faults.unless_at_fault(_LOOKING, lambda: _found(looked.facts), None)
-    if facts is None:  # What fails ends the process that looks too, or does not end.
-        facts = faults.unless_at_fault(_LOOKING, lambda: _found(looked.at_death), None)
-    if facts is None:
-        facts = faults.unless_at_fault(_LOOKING, lambda: _found(looked.of_module), None)
+    # What fails ends the process that looks too, or does not end: then less is asked.
+    looks = (looked.facts, looked.at_death, looked.of_module)
+    asked = (faults.unless_at_fault(_LOOKING, partial(forked, look, LIMIT_S), None) for look in looks)
+    facts = next((found for found in asked if isinstance(found, FailureFacts)), None)
     cause = cause_of(oracle, failed, culprit, facts)
     certain = cause.certain and not faults.lines
     return FoundCause(replace(cause, certain=certain), "" if facts is None else facts.logged, str(faults))
-
-
-def _found(look: Callable[[], FailureFacts]) -> FailureFacts | None:
-    """What a child finds; None where it does not come to its end. Raises ChildRaised."""
-    facts = forked(look, LIMIT_S)
-    return None if isinstance(facts, Ended) else facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +134,7 @@ class _Look:
         return self._of_part(found)
 
     def at_death(self) -> FailureFacts:
-        """What the module holds, and the pass of a build that was running when the process ended, if any."""
+        """The same, and the pass of a build that was running when the process ended, if any."""
         died = isinstance(self.failed.evidence, Died) and self.culprit not in self.repertoire.rows
         return self.of_module(running=self._running_at_death() if died else "")
 
