@@ -28,6 +28,9 @@ SURE = ("fails as known", "passes", "unportable")
 and no import has used before: what a bug shows may follow addresses."""
 GONE = ("fixed", "passes")
 """Outcomes that one run cannot tell of a failure that depends on chance."""
+FIXED_AFTER = 4
+"""How many runs must not show a failure before it counts as fixed, where no rate is known: a case was confirmed by a
+run or two, and what it shows may depend on what memory held all the same."""
 _MOST_TEXT = 64 << 20
 
 
@@ -63,12 +66,12 @@ class Replayer:
             row = self._row(found, case, text, self.warm.warm)
         if row is None or row.outcome not in SURE:
             row = self._row(found, case, text, self.warm.cold)
-        tries = 1 if case.rate is None else case.rate.tries
+        tries = case.rate.tries if case.rate is not None else FIXED_AFTER if row.outcome == "fixed" else 1
         for _ in range(tries - 1):
             if row.outcome not in GONE:
                 return row
             row = self._row(found, case, text, self.warm.cold)
-        if tries > 1 and row.outcome in GONE:
+        if case.rate is not None and tries > 1 and row.outcome in GONE:
             return replace(row, message=f"{row.message}; it shows by chance, and in none of {tries} runs".lstrip("; "))
         return row
 

@@ -27,7 +27,7 @@ from corpus.tracebacks import crashing_function
 from fuzzer.processes.run_guarded import run_guarded
 from fuzzer.processes.start import module_command
 from fuzzer.results import rows_of
-from oracles.evidence import AcrossProcesses, Died
+from oracles.evidence import AcrossProcesses, Died, ReferenceTrap
 
 KILLED = (128 + signal.SIGKILL, -signal.SIGKILL)
 """Of a guard whose command was killed from outside, and of a guard that was. A script that forks says it of its
@@ -35,9 +35,12 @@ child."""
 DEADLINE_S = 90.0
 TRIALS_BY_CHANCE = 4
 """How many times in a row a repro must show a bug that may depend on chance (addresses, hash seeds)."""
-TRIALS_OF_A_DEATH = 3
-"""How often the repro of a process that died is run where no function of TVM is named: memory that was overwritten
-earlier may kill it or not, which is told with the rate."""
+TRIALS_OF_CHANCE = 3
+"""How often a repro is run where one run says too little, so that the rate can be told: a process died and no function
+of TVM is named (memory that was overwritten earlier may kill it or not), the value of what TVM computes is not defined,
+or the first run says that the bug is gone and there is no other setting to try."""
+UNDEFINED_VALUES = frozenset({"division-by-zero", "integer-overflow", "domain", "data-race"})
+"""Traps of the reference after which a build computes any number, by chance the right one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,28 +57,31 @@ def confirmed(finding: Finding, room: Path) -> Tried:
     """Whether the finding shows, with any of the settings that its script is to be tried with. Writes under `room`."""
     settings = with_each_setting(finding)
     for setting in settings:
-        tried, status = _tried(setting, room)
+        tried, status = _tried(setting, room, alone=len(settings) == 1)
         if status == CANNOT_RUN and can_be_by_reference(stored_from(setting)):
-            tried, status = _tried(replace(setting, by_reference=True), room)
+            tried, status = _tried(replace(setting, by_reference=True), room, alone=False)
         if status != PASSES:
             break
     return tried if tried.shown else replace(tried, finding=settings[0])
 
 
-def _tried(finding: Finding, room: Path) -> tuple[Tried, int | None]:
-    """What came of it, and how the last run has ended that says something; None where it says nothing."""
+def _tried(finding: Finding, room: Path, *, alone: bool) -> tuple[Tried, int | None]:
+    """What came of it, and how the last run has ended that says something; None where it says nothing. alone: no other
+    setting is tried, so that a first run which says that the bug is gone is not the last."""
     with tempfile.TemporaryDirectory(prefix="trial-", dir=room, ignore_cleanup_errors=True) as folder:
-        return _tried_in(finding, Path(folder))
+        return _tried_in(finding, Path(folder), alone)
 
 
-def _tried_in(finding: Finding, room: Path) -> tuple[Tried, int | None]:
+def _tried_in(finding: Finding, room: Path, alone: bool) -> tuple[Tried, int | None]:
     evidence = finding.verdict.evidence
     each_time = isinstance(evidence, AcrossProcesses)
-    by_chance = isinstance(evidence, Died) and not crashing_function(finding.verdict.detail)
+    died = isinstance(evidence, Died) and not crashing_function(finding.verdict.detail)
+    by_chance = died or (isinstance(evidence, ReferenceTrap) and evidence.kind in UNDEFINED_VALUES)
     folder = save_finding(room, finding)
     runs, line = list[bool](), ""
     status: int | None = None
-    for _ in range(TRIALS_BY_CHANCE if each_time else TRIALS_OF_A_DEATH if by_chance else 1):
+    trials = TRIALS_BY_CHANCE if each_time else TRIALS_OF_CHANCE if by_chance else 1
+    while len(runs) < trials:
         try:
             variables = loaded_environment(finding.case.load)
             status, said = run_guarded(_command(finding, folder), DEADLINE_S, variables)
@@ -88,6 +94,8 @@ def _tried_in(finding: Finding, room: Path) -> tuple[Tried, int | None]:
         runs.append(status == FAILS and _is_said(finding, said))
         if runs[-1] and shown_by_script(finding):
             line = whole_last_line(said.decode(errors="replace"))
+        if alone and not runs[-1] and status == PASSES and not each_time:
+            by_chance, trials = True, TRIALS_OF_CHANCE
         if not (runs[-1] or by_chance):
             return Tried(finding, False), status
     if not any(runs):

@@ -19,7 +19,7 @@ from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.render import show_replay
 from fuzzer.replaying import environments
 from fuzzer.replaying.by_reference import judged
-from fuzzer.replaying.case import Replayer
+from fuzzer.replaying.case import FIXED_AFTER, Replayer
 from fuzzer.replaying.comparison import expected_on, outcome_of
 from fuzzer.results import CheckRow, ReplayResult
 from fuzzer.versions import tvm_version
@@ -89,12 +89,16 @@ raise SystemExit(number == {at})
 
 @pytest.mark.parametrize(
     ("rate", "at", "outcome", "runs"),
-    [(ReproRate(4, 5), 2, "fails as known", 3), (ReproRate(4, 5), 9, "fixed", 4), (None, 2, "fixed", 2)],
+    [
+        *((ReproRate(4, 5), 2, "fails as known", 3), (ReproRate(4, 5), 9, "fixed", 4)),
+        *((None, FIXED_AFTER, "fails as known", FIXED_AFTER + 1), (None, 9, "fixed", FIXED_AFTER + 1)),
+    ],
 )
 def test_a_bug_that_depends_on_chance_is_gone_only_when_its_runs_say_so(
     tmp_path: Path, rate: ReproRate | None, at: int, outcome: str, runs: int
 ) -> None:
-    """Four runs of five show it, so that three fresh ones show it almost for sure. The first of all is a fork."""
+    """Four runs of five show it, so that three fresh ones show it almost for sure. The first of all is a fork. Where no
+    rate is known, several fresh ones say so."""
     file = tmp_path / "runs"
     case = replace(stored((HERE, "fails")), symptom=CRASH, evidence=Died("SIGSEGV"), rate=rate)
     script = NOW_AND_THEN.format(file=str(file), at=at)

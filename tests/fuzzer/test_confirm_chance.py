@@ -1,0 +1,47 @@
+"""What one run of a script cannot tell: a value that is not defined, and a bug that seems to be gone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from corpus.rate import ReproRate
+from fuzzer.worker.confirm import confirmed
+from oracles.evidence import Evidence, ReferenceTrap
+from oracles.verdict import WRONG_RESULT, Failed
+from tests.fuzzer.test_confirm import saves
+from tests.reports.reports_data import finding
+
+
+@pytest.mark.parametrize(
+    ("evidence", "statuses", "rate", "runs"),
+    [
+        (None, (1, 0, 1), None, 1),
+        (None, (0, 1, 1), ReproRate(2, 3), 3),
+        (ReferenceTrap("division-by-zero"), (1, 0, 1), ReproRate(2, 3), 3),
+        (ReferenceTrap("division-by-zero"), (1, 1, 1), None, 3),
+        (None, (2, 1, 1), None, 1),
+    ],
+)
+def test_what_one_run_cannot_tell_is_run_several_times(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    evidence: Evidence | None,
+    statuses: tuple[int, ...],
+    rate: ReproRate | None,
+    runs: int,
+) -> None:
+    """A value that is not defined may be the right one by chance; a TVM that cannot run the script never will."""
+    counted = tmp_path / "runs"
+    counted.write_text("")
+    saves(
+        monkeypatch,
+        f"runs = open({str(counted)!r}, 'a+')\nnumber = runs.seek(0, 2)\nruns.write('x')\n"
+        f"print('AssertionError()')\nraise SystemExit({statuses}[number])\n",
+    )
+    wrong = Failed(WRONG_RESULT, "value: output 0[0] is 1, not 0", "", "FuseTIR", evidence)
+    tried = confirmed(replace(finding(), verdict=wrong), tmp_path)
+    assert tried.shown == (1 in statuses[:runs])
+    assert (tried.finding.rate, len(counted.read_text())) == (rate, runs)
