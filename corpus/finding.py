@@ -85,6 +85,8 @@ class Finding:
     finding, which makes its cause a guess; usually "". `rate`: how many of its runs its script showed it in; None
     where each one did. `said`: as `corpus.signature.told_by` gives it, of the run that confirmed it.
     `by_reference`: TVM does not build or run what the passes give, so that the reference alone shows it.
+    `unreduced`: the same as it was found, to be shown where a script does not show what reduction has left; None where
+    that is certain, or nothing was left out.
     """
 
     case: Case
@@ -110,6 +112,7 @@ class Finding:
     rate: ReproRate | None = None
     said: str = ""
     by_reference: bool = False
+    unreduced: Finding | None = None
 
     @property
     def died(self) -> str:

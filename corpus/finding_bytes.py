@@ -81,6 +81,7 @@ class _FindingFields(msgspec.Struct):
     rate: ReproRate | None
     said: str
     by_reference: bool
+    unreduced: bytes | None
     arrays: dict[str, _Elements]
 
 
@@ -103,6 +104,7 @@ def to_bytes(finding: Finding) -> bytes:
             **_fields_of(finding),
             "case": _CaseFields(**{**_fields_of(case), "calls": calls}),
             "expectations": expectations,
+            "unreduced": None if finding.unreduced is None else to_bytes(finding.unreduced),
             "arrays": {name: _elements(array) for name, array in arrays.items()},
         }
     )
@@ -122,6 +124,7 @@ def from_bytes(data: bytes) -> Finding:
                 **{field.name: getattr(read, field.name) for field in fields(Finding)},
                 "case": Case(**{**{one.name: getattr(read.case, one.name) for one in fields(Case)}, "calls": calls}),
                 "expectations": tuple(_expectation(one, arrays) for one in read.expectations),
+                "unreduced": None if read.unreduced is None else from_bytes(read.unreduced),
             }
         )
     except UnreadableFinding:

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from corpus.finding import Finding
+from corpus.finding import Aftermath, Finding
 from corpus.issue import Similar, change_of, issue_text
 from corpus.rate import ReproRate
 from corpus.readme import STATUSES, by_chance, readme_text
@@ -49,10 +49,17 @@ def stored_from(finding: Finding) -> StoredCase:
 
 
 def with_each_setting(finding: Finding) -> tuple[Finding, ...]:
-    """The finding with each of the settings that its script is to be tried with, in that order; at least one."""
-    stored = stored_from(finding)
-    filled = tuple(replace(finding, fill=fill) for fill in fills_for(stored))
-    return (*filled, replace(finding, unoptimised=True)) if can_be_unoptimised(stored) else filled
+    """The finding with each of the settings that its script is to be tried with, in that order; at least one. The last
+    ones are of the case as it was found, where reduction may have left too little for a script."""
+    small, whole = replace(finding, unreduced=None), finding.unreduced
+    stored = stored_from(small)
+    settings = [replace(small, fill=fill) for fill in fills_for(stored)]
+    settings += [replace(small, unoptimised=True)] if can_be_unoptimised(stored) else []
+    if whole is not None:  # What has been learnt of the finding since is in the reduced one.
+        settings += with_each_setting(
+            replace(small, case=whole.case, expectations=whole.expectations, reduced=None, aftermath=Aftermath())
+        )
+    return tuple(settings)
 
 
 def folder_of(finding: Finding, similar: Sequence[Similar] = ()) -> dict[str, bytes]:

@@ -105,6 +105,7 @@ class _Reduce:
         if finding is None:
             shows = self._rate()
             finding = self._as_finding(self._start, failure)
+        finding = replace(finding, unreduced=None)  # The module that the user gave is there.
         stored = [(one, stored_from(one)) for one in with_each_setting(finding)]
         registry, smallest = read_registry(SHIPPED), self._searched
         near = similar(finding, registry, (), {})

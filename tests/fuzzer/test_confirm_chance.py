@@ -7,12 +7,36 @@ from pathlib import Path
 
 import pytest
 
+from corpus.finding import Finding
 from corpus.rate import ReproRate
-from fuzzer.worker.confirm import confirmed
+from fuzzer.worker import confirm
+from fuzzer.worker.confirm import Tried, confirmed
+from generators.case import ModuleText
 from oracles.evidence import Evidence, ReferenceTrap
 from oracles.verdict import WRONG_RESULT, Failed
 from tests.fuzzer.test_confirm import saves
 from tests.reports.reports_data import finding
+
+
+def test_what_a_reduced_script_does_not_show_the_whole_case_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = finding()
+    whole = replace(small, case=replace(small.case, module=ModuleText("# whole")))
+    monkeypatch.setattr(confirm, "save_finding", saved_by_module)
+    tried = confirmed(replace(small, unreduced=whole), tmp_path)
+    assert tried.shown and tried.finding == replace(whole, said=tried.finding.said, reduced=None)
+    neither = replace(small, unreduced=small)
+    assert confirmed(neither, tmp_path) == Tried(small, shown=False)
+
+
+def saved_by_module(room: Path, one: Finding) -> Path:
+    """A script that shows the bug of the whole case alone."""
+    folder = room / one.folder
+    folder.mkdir(parents=True)
+    status = int(one.case.module.script == "# whole")
+    (folder / "repro.py").write_text(f"print('AssertionError()')\nraise SystemExit({status})\n")
+    return folder
 
 
 @pytest.mark.parametrize(

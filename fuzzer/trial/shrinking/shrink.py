@@ -39,7 +39,7 @@ from oracles.builds.blame import excuses
 from oracles.builds.build import excess_precision
 from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.checks import numeric, survives
-from oracles.evidence import AcrossProcesses, Hung
+from oracles.evidence import AcrossProcesses, Hung, ReferenceTrap
 from oracles.forked import ChildRaised, Ended, forked
 from oracles.oracle import TraceOracle
 from oracles.reference.numbers import Numbers
@@ -102,7 +102,7 @@ def _shrunk(
         small = reduction.candidate
         first = faults.unless_at_fault(LOWERING_TO_BLAME, lambda: _first_wrong(plan, repertoire, small), None)
         blamed = _blamed_after(blamed, first, repertoire.under_test)
-    return None if blamed is None else _finding(asked, reduction, blamed, official, like, faults)
+    return None if blamed is None else _finding(asked, begun, reduction, blamed, official, like, faults)
 
 
 def _start(rejudge: Rejudging, plan: Plan, failure: Failure, start: Candidate) -> Candidate | None:
@@ -114,7 +114,9 @@ def _start(rejudge: Rejudging, plan: Plan, failure: Failure, start: Candidate) -
     return start if rejudge.interesting(start) else None
 
 
-def _finding(asked: _Asked, reduction: Smallest, blamed: str, official: str, like: Case, faults: OwnFaults) -> Finding:
+def _finding(
+    asked: _Asked, begun: Candidate, reduction: Smallest, blamed: str, official: str, like: Case, faults: OwnFaults
+) -> Finding:
     """The finding. What of ours raises while more is asked of it makes its cause a guess, and nothing else."""
     plan, repertoire, failure, candidate = asked.plan, asked.repertoire, asked.failure, reduction.candidate
     if not asked.watch.stopped:
@@ -130,7 +132,7 @@ def _finding(asked: _Asked, reduction: Smallest, blamed: str, official: str, lik
     if found.logged:
         verdict = replace(verdict, detail=f"{verdict.detail}\nTVM logs: {found.logged}".lstrip("\n"))
     further = _further(asked, candidate, isinstance(last.evidence, Hung), faults)
-    return Finding(
+    finding = Finding(
         case=case,
         verdict=verdict,
         oracle=failure.oracle,
@@ -149,6 +151,18 @@ def _finding(asked: _Asked, reduction: Smallest, blamed: str, official: str, lik
         environment=environment(),
         official=official,
     )
+    if isinstance(last.evidence, ReferenceTrap) and begun.module is not candidate.module:
+        return replace(finding, unreduced=_as_found(asked, begun, finding, like, faults))
+    return finding
+
+
+def _as_found(asked: _Asked, begun: Candidate, finding: Finding, like: Case, faults: OwnFaults) -> Finding:
+    """The finding before reduction. The reference sees what no run of built code need show: how far a small buffer is
+    overrun, or an element of which nothing is known."""
+    plan, repertoire = asked.plan, asked.repertoire
+    unknown: tuple[Expectation, ...] = ()
+    expected = faults.unless_at_fault(EXPECTED, lambda: expectations_of(begun, plan, repertoire), unknown)
+    return replace(finding, case=as_case(begun, like), expectations=expected, reduced=None)
 
 
 @dataclass(frozen=True, slots=True)

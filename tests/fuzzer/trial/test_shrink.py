@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from corpus.finding import Expectation
+from corpus.findings import with_each_setting
 from corpus.module_text import live_module
 from corpus.reduce import Candidate, Smallest, as_case, reduce
 from fuzzer.processes.flight import Recorder
@@ -22,6 +23,7 @@ from fuzzer.trial.shrinking.shrink import expectations_of, shrink
 from fuzzer.trial.watch import Unwatched
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from generators.passes.table import default_call
+from oracles.reference.errors import symptom_of
 
 pytestmark = pytest.mark.warm
 
@@ -147,6 +149,57 @@ def test_what_a_script_has_to_run_stays_buildable(stays: bool, tmp_path: Path) -
     assert found is not None and "R.subtract" in found.case.module.script
     assert ("R.tanh" in found.case.module.script) is stays and "R.exp" not in found.case.module.script
     assert is_built(start, plan, repertoire) is stays
+
+
+OVERRUNS = """
+import tvm
+import tvm_ffi
+from generators.tvm_api import TensorLoad, tirx
+
+def beside(load):
+    return tirx.BufferLoad(load.source, [index + 1 for index in load.indices])
+
+@tvm.transform.module_pass(opt_level=0, name="Overruns")
+def overruns(mod, context):
+    def changed(function):
+        if not isinstance(function, tirx.PrimFunc):
+            return function
+        return function.with_body(tvm_ffi.structural_map(function.body, [(TensorLoad, beside)]))
+    return tvm.IRModule({gvar: changed(function) for gvar, function in mod.functions.items()})
+
+PASSES = {"Overruns": lambda: overruns}
+"""
+COPIES = """
+    @T.prim_func(private=True, s_tir=True)
+    def copy(a: T.Buffer((4,), "float32"), b: T.Buffer((4,), "float32")):
+        for i in range(4):
+            b[i] = a[i]
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = Module
+        a = R.exp(x)
+        b = R.call_tir(cls.copy, (a,), out_ty=R.Tensor((4,), "float32"))
+        c = R.tanh(b)
+        return c
+"""
+
+
+def test_what_the_reference_alone_sees_is_kept_as_it_was_found(tmp_path: Path) -> None:
+    """A script of the reduced case may not show it: how far a small buffer is overrun, memory decides."""
+    (tmp_path / "overruns.py").write_text(OVERRUNS, encoding="utf-8")
+    plan = Plan(0, load=str(tmp_path / "overruns.py"), under_test=("Overruns",), scratch=str(tmp_path))
+    repertoire = repertoire_of(plan)
+    start = whole(COPIES, (PassCall("Overruns", "PASSES['Overruns']()"),), np.arange(4, dtype=np.float32))
+    asked = Failure(0, "numeric", symptom_of("out-of-bounds"), "", "Overruns", "", "B")
+    (failure,) = Rejudge(plan, repertoire, asked, Recorder.create(tmp_path / "flight")).failures(start)
+    found = shrink(plan, repertoire, failure, start, as_case(start, LIKE), 600.0)
+    assert found is not None and found.unreduced is not None
+    assert "R.exp" not in found.case.module.script and "R.exp" in found.unreduced.case.module.script
+    assert found.unreduced.case.passes == start.passes and len(found.unreduced.expectations) == 1
+    last = with_each_setting(found)[-1]
+    assert (last.case, last.signature, last.reduced) == (found.unreduced.case, found.signature, None)
+    assert all(setting.unreduced is None for setting in with_each_setting(found))
 
 
 class Stopped(Unwatched):
