@@ -88,7 +88,9 @@ ROWS: tuple[PassRow, ...] = (
         "tirx.StorageRewrite",
         "src/tirx/transform/storage_rewrite.cc: allocations share memory that is free again",
         Place(at(Phase.VECTORS), gives=Phase.STORAGE, left_out_by="tirx.disable_storage_rewrite"),
-        fires=Fires(options=MERGE_STATIC, prim_recipes=("buffers_of_vectors", "short_lives"), rate=Rate(19)),
+        fires=Fires(
+            options=MERGE_STATIC, prim_recipes=("buffers_of_vectors", "short_lives", "carried_lives"), rate=Rate(19)
+        ),
     ),
     tir_row(
         "s_tir.HoistIfThenElse",

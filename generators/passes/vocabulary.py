@@ -45,6 +45,7 @@ SHAPES = {
     "relax.memory.alloc_storage": ("kernels_in_a_row", "kernels_of_symbols"),
     "relax.builtin.alloc_tensor": ("kernels_in_a_row", "kernels_of_symbols"),
     "relax.nn.conv2d": ("converted_conv2d",),
+    "relax.reshape": ("elementwise_on_alias",),
     "relax.layout_transform": ("layout_transform_pairs", "operator_names"),
     "relax.call_builtin_with_ctx": ("returned_closures", "recursive_local"),
 }
@@ -58,6 +59,7 @@ PRIM_SHAPES = {
     "break_loop": ("jumps",),
     "IfThenElse": ("first_turns",),
     "SeqStmt": ("several_stores",),
+    "AllocBuffer": ("carried_lives",),
 }
 """The shapes of PrimFunc that hold a node or an intrinsic of TIR in a way that matters."""
 _OF_PROGRAMS = frozenset({Feature.NUM_INPUT, Feature.SYMBOLIC, Feature.CONSTANTS, Feature.SCALAR_LOSS})

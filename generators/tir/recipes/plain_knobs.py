@@ -98,6 +98,16 @@ class PointerKnobs:
 
 
 @dataclass(frozen=True, slots=True)
+class CarriedLifeKnobs:
+    """Buffers that live from round to round, and others that do not."""
+
+    rounds: tuple[int, int] = (2, 4)
+    """Rounds of the loop, and elements of each buffer: two show what the next round reads."""
+    own: tuple[int, int] = (1, 2)
+    """Buffers that each round fills anew."""
+
+
+@dataclass(frozen=True, slots=True)
 class AssumptionKnobs:
     """Assumptions about padding."""
 
@@ -210,6 +220,7 @@ class PlainKnobs:
     vectors: VectorLoopKnobs = VectorLoopKnobs()
     callees: CalleeKnobs = CalleeKnobs()
     pointers: PointerKnobs = PointerKnobs()
+    carried: CarriedLifeKnobs = CarriedLifeKnobs()
     assumptions: AssumptionKnobs = AssumptionKnobs()
     sharing: SharingKnobs = SharingKnobs()
     weights: WeightLayoutKnobs = WeightLayoutKnobs()
