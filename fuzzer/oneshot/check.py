@@ -63,7 +63,7 @@ def check(subject: Subject, say: Say) -> None:
         say(Note(f"floats are compared within {subject.request.own.tolerance}, instead of the bounds of the reference"))
     for sentence in _of_inputs(subject):
         say(Note(sentence))
-    outcome = outcome_of(subject)
+    outcome = outcome_of(subject, rejections=subject.request.keep.rejections)
     for row in outcome.rows:
         say(OracleRow(row))
     culprit = outcome.failures[0].culprit if outcome.failures else None
