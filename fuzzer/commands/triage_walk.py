@@ -17,7 +17,7 @@ from corpus.registry import KnownCause, cause_id
 from corpus.regular_files import read_regular
 from corpus.store import MOST_TEXT
 from fuzzer.commands.promote import Words
-from fuzzer.commands.triage import Actions, Triage, decide, to_json
+from fuzzer.commands.triage import Actions, Triage, decide, refuse_those, to_json
 from fuzzer.errors import PassfuzzError, UsageError
 from fuzzer.render import console, print_json
 from reports.causes import CauseRow
@@ -33,17 +33,24 @@ SHOWN_ENTRIES = 20
 
 
 def triage_by(triage: Triage, actions: Actions, as_json: bool) -> None:
-    """By options, else at the terminal. Raises UsageError where there are no options and no terminal to ask at."""
+    """By options, else at the terminal. Raises UsageError where there are no options and no terminal to ask at, and
+    for decisions that were not made, when all others are."""
     if not (actions or as_json or sys.stdin.isatty()):
         raise UsageError("triage asks at a terminal; without one: --json, --promote, --mark or --merge")
     if not (actions or as_json):
         walk(triage, console(), input, lambda folder: typer.launch(str(folder)))
         return
-    done = decide(triage, actions)
-    if as_json:
-        print_json(to_json(triage, done))
-    for line in () if as_json else done:
-        print(line)
+    done, refused = list[str](), list[UsageError]()
+    for said in decide(triage, actions):
+        if isinstance(said, UsageError):
+            refused.append(said)
+            continue
+        done.append(said)
+        if not as_json:
+            print(said)
+    if as_json and (done or not refused):
+        print_json(to_json(triage, done, refused))
+    refuse_those(refused, len(done))
 
 
 def walk(triage: Triage, terminal: Terminal, ask: Prompt, show: Callable[[Path], object]) -> None:
