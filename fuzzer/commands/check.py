@@ -34,8 +34,8 @@ def check_module(
     trust: whether what the module or case says may run as Python, and without walls around it.
     own: inputs and a tolerance of the user's. Inputs of `main` are drawn from its parameters' types where there are
     none. A crash or a hang is a row like any other; so is what a pass of a captured case raises, though it may be on
-    purpose. Raises UsageError for what cannot be read or is ill-formed, EnvironmentFault for a TVM that does not work and
-    where no oracle has said anything, which is no success.
+    purpose. Raises UsageError for what cannot be read or is ill-formed, EnvironmentFault for a TVM that does not work
+    and where no oracle has said anything, which is no success.
     """
     refuse_groups(passes)
     case = judged_on(read_subject(path, load, trust), target, path)

@@ -64,9 +64,9 @@ class Request:
 
     explain: as given to `passfuzz check`, which asks `keep.rejections` too; keep, predicate, time_s: to `passfuzz
     reduce`. recorded: what the case is known to fail by. scratch: a folder that the process may write into; a file
-    STOP in it ends a reduction with the smallest so far. subject: the path of the case or module, as typed, for messages. trust: whether code of the
-    user's own runs, which no walls are put around (`fuzzer.processes.sandbox`). own: numbers of the user's. jobs: so
-    many candidates of a reduction are judged at the same time.
+    STOP in it ends a reduction with the smallest so far. subject: the path of the case or module, as typed, for
+    messages. trust: whether code of the user's own runs, which no walls are put around (`fuzzer.processes.sandbox`).
+    own: numbers of the user's. jobs: so many candidates of a reduction are judged at the same time.
     """
 
     what: What

@@ -195,7 +195,7 @@ def test_a_rejection_is_named_and_kept_where_it_is_asked_for(passfuzz: Any, modu
 def test_what_a_command_was_captured_for_fails_a_check_of_it_too(
     passfuzz: Any, tmp_path: Path, captured: bool, status: int, verdict: str
 ) -> None:
-    """The ValueError of a pass is what the user means, as for `reduce`; elsewhere it may be how a pass states a limit."""
+    """The ValueError of a pass is what the user means, as for `reduce`; elsewhere it may state a limit."""
     call = PassCall("Refuses", "PASSES['Refuses']()")
     case = Case(ModuleText(STATIC), (call,), (), load="passes.py", origin=Origin(captured=captured))
     write_case(tmp_path / "case", StoredCase(case, "captured", "survives", "crash", "Refuses"), "", "")
