@@ -35,7 +35,7 @@ def test_a_case_that_cannot_be_read_keeps_no_other_from_promotion(
 ) -> None:
     status, stdout, err = passfuzz("triage", half_broken, "--known", known, "--promote", "all")
     assert (status, [line.split(":")[0] for line in stdout.splitlines()]) == (2, [A, B])
-    said, count = err.splitlines()
+    _, said, count = err.splitlines()
     assert f"{BROKEN.signature.slug}" in said and "case.json" in said
     assert count == "passfuzz: error: 1 of 3 causes left out; the others are written"
     assert titles(known) == {"a": "open", "b": "open"}
