@@ -74,7 +74,7 @@ def check(subject: Subject, say: Say) -> None:
             say(FaultLine(line))
     why = None if outcome.failures else not_built(subject, outcome.rows)
     if why is not None:
-        say(Note(f"nothing was built: {why}"))
+        say(Note(f"nothing was built; {why}"))
     if subject.request.explain:
         explain(subject, culprit, say)
 
@@ -100,14 +100,14 @@ def _seen(subject: Subject, oracle: str, verdict: Verdict) -> Verdict:
 def not_built(subject: Subject, rows: Sequence[CheckRow]) -> str | None:
     """Why no build has judged what the passes made; None where one has."""
     if builder_of(subject.plan.target) is None:
-        return f"nothing here builds for the target {subject.plan.target}"
+        return f"there is no builder for the target {subject.plan.target} here"
     if subject.note:
         return subject.note
     builds = [row for row in rows if isinstance(ORACLES[row.oracle], BuildOracle)]
     if any(row.verdict != "skipped" for row in builds):
         return None
     ends = builds or [row for row in rows if row.verdict == "skipped" and row.applies][-1:]
-    return ends[0].message.removeprefix("build: ") if ends else "the passes did not get to their end"
+    return ends[0].message if ends else "the passes did not get to their end"
 
 
 def _applied(subject: Subject) -> tuple[str, ...]:

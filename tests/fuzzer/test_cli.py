@@ -92,18 +92,6 @@ def test_run_leaves_every_report_and_says_where(passfuzz: Any, fake: Any, tmp_pa
     assert read_out(out).facts.seed == 12
 
 
-@pytest.mark.parametrize(("number", "failures"), [(1, "1 failure was"), (14, "14 failures were")])
-def test_a_run_that_has_not_reduced_all_says_so_last(
-    passfuzz: Any, fake: Any, tmp_path: Path, number: int, failures: str
-) -> None:
-    """After "0 new causes", and with status 0, what nobody has looked at must not be missed."""
-    fake("fuzzer.campaign.begin", "run_campaign", campaign(unreduced=number, interrupted=True))
-    out = tmp_path / "out"
-    status, stdout, _ = passfuzz("run", "--out", out)
-    said = f"{failures} seen and not reduced, and may be new: see {out / 'unreduced.jsonl'}; "
-    assert (status, stdout.splitlines()[-1]) == (0, f"{said}`passfuzz run --resume --out {out}` goes on")
-
-
 def test_run_json_is_the_summary_and_nothing_else(passfuzz: Any, fake: Any, tmp_path: Path) -> None:
     fake("fuzzer.campaign.begin", "run_campaign", campaign(finding()))
     status, stdout, err = passfuzz("run", "--json", "--out", tmp_path)
