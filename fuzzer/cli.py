@@ -218,11 +218,11 @@ def triage(
 
     from fuzzer.commands.triage import Actions, open_triage
     from fuzzer.commands.triage_walk import triage_by
-    from fuzzer.given_paths import NOTHING, existing, registry_file
+    from fuzzer.given_paths import existing, known_file, registry_file
 
     actions = Actions(promote or (), mark or (), merge or (), note, quote)
-    reads = as_json and not actions and known == NOTHING
-    opened = open_triage(existing(out), None if reads else registry_file(known), date.today(), trust)
+    registry = known_file(known) if as_json and not actions else registry_file(known)
+    opened = open_triage(existing(out), registry, date.today(), trust)
     triage_by(opened, actions, as_json)
 
 

@@ -20,8 +20,12 @@ from oracles.reference.calling import AppliedPass
 from oracles.trace import Bench, Position, Raised, Step
 
 
-def moved(start: Position, call: PassCall, row: PassRow, module: IRModule, code: int) -> Position:
-    """The position after a pass that made `module`, whose fingerprint is `code`, of the module at `start`."""
+def moved(start: Position, call: PassCall, row: PassRow, module: IRModule, code: int, changed: bool) -> Position:
+    """The position after a pass that made `module`, whose fingerprint is `code`, of the module at `start`. changed:
+    whether it is another program: a pass out of its phase that found nothing to do has led nowhere."""
+    out_of_phase = start.phase not in row.place.phases
+    if out_of_phase and not changed:
+        return replace(start, module=module, code=code)
     calling, gives = start.calling, row.place.gives
     past = gives is not None and gives > Phase.SYNCED
     if not row.promise.keeps_signature:
@@ -31,9 +35,8 @@ def moved(start: Position, call: PassCall, row: PassRow, module: IRModule, code:
         start.phase if gives is None else gives,
         calling,
         EVERY_SCOPE if past else start.synchronised | row.place.synchronises,
-        # FuseTIR of a high-level module fuses nothing, and operators that a high-level pass adds to a lowered module
-        # need passes that have been applied already.
-        start.between or start.phase not in row.place.phases,
+        # Operators that a high-level pass adds to a lowered module need passes that have been applied already.
+        start.between or out_of_phase,
         code,
     )
 
@@ -66,7 +69,7 @@ def taken(
         module = outcome
         FINGERPRINTS.put(outcome, code)
     changed = code != start.code and not (kept == start.code and same_program(start.module, module))
-    end = moved(start, call, row, module, code)
+    end = moved(start, call, row, module, code, changed)
     return Step(index, call, row, start, outcome, end, changed, kept == start.code, tier, under_test)
 
 

@@ -141,8 +141,9 @@ def unreduced_line(facts: RunFacts) -> str:
 
 
 def not_reduced(number: int) -> str:
-    """What was seen in a run beside its findings, as the beginning of a sentence."""
-    return f"{number} more {'failure was' if number == 1 else 'failures were'} seen and not reduced"
+    """What was seen in a run beside its findings, and is in no count of causes, as the beginning of a sentence."""
+    one = number == 1
+    return f"{number} {'failure was' if one else 'failures were'} seen and not reduced, and may be new"
 
 
 def how_ended(facts: RunFacts) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fuzzer.errors import EnvironmentFault
 from fuzzer.oneshot.ask import ask
-from fuzzer.oneshot.messages import Culprit, FaultLine, Note, OracleRow, Request, VariableValue
+from fuzzer.oneshot.messages import Culprit, FaultLine, Keep, Note, OracleRow, Request, VariableValue
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
 from fuzzer.own_numbers import DRAWN, OwnNumbers
 from fuzzer.processes.scratch import scratch_folder
@@ -33,17 +33,20 @@ def check_module(
     explain: whether the values of the first entry call are wanted too.
     trust: whether what the module or case says may run as Python, and without walls around it.
     own: inputs and a tolerance of the user's. Inputs of `main` are drawn from its parameters' types where there are
-    none. A crash or a hang is a row like any other. Raises UsageError for what cannot be read or is ill-formed,
-    EnvironmentFault for a TVM that does not work and where no oracle has said anything, which is no success.
+    none. A crash or a hang is a row like any other; so is what a pass of a captured case raises, though it may be on
+    purpose. Raises UsageError for what cannot be read or is ill-formed, EnvironmentFault for a TVM that does not work
+    and where no oracle has said anything, which is no success.
     """
     refuse_groups(passes)
     case = judged_on(read_subject(path, load, trust), target, path)
     if not trust:
         admit(path, case, load)
     trust = trust or case.load is not None
+    keep = Keep(rejections=case.origin.captured)  # What a user's command fails by is what he means, as for `reduce`.
     with scratch_folder() as scratch:
+        where = str(scratch)
         request = Request(
-            "check", case, passes, scratch=str(scratch), explain=explain, subject=str(path), trust=trust, own=own
+            "check", case, passes, keep, scratch=where, explain=explain, subject=str(path), trust=trust, own=own
         )
         replies = ask(request, LIMIT_S)
     rows = tuple(reply.row for reply in replies if isinstance(reply, OracleRow))

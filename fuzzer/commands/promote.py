@@ -18,7 +18,7 @@ from corpus.promotion import copy_case, readable_slug
 from corpus.registry import CASES, BadRegistry, KnownCause, Registry, Status, add_entries, cause_id, change_entries
 from corpus.replayable import CORPUS
 from corpus.store import CorruptCase, StoredCase, read_case
-from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.errors import EnvironmentFault, UsageError, tell
 from fuzzer.known_causes import is_baseline, read_registry_of
 from fuzzer.render import print_json
 from fuzzer.trust import is_trusted
@@ -148,7 +148,10 @@ def keep_and_tell(folder: Path, corpus: Path, words: Words, registry: bool, trus
 
 def promote_and_tell(folder: Path, registry: Path, words: Words, today: date, trust: bool, as_json: bool) -> None:
     """The same, and says what was done."""
+    there = registry.exists()
     entry = promote(folder, registry, words, today, trust)
+    if not there:
+        tell(made_line(registry))
     if as_json:
         case = str(registry.parent / CASES / entry.case)
         print_json({"id": cause_id(entry.identity), "cause": entry.cause, "title": entry.title, "case": case})
@@ -171,6 +174,11 @@ def not_written(registry: Path, error: BadRegistry | OSError) -> UsageError | En
     if isinstance(error, BadRegistry):
         return UsageError(f"--known {error}")
     return EnvironmentFault(f"--known {one_line(registry)}: cannot be written: {error.strerror or error}")
+
+
+def made_line(registry: Path) -> str:
+    """What is said of a registry that was not there: its name may be misspelt."""
+    return one_line(f"--known {registry}: was not there and is made")
 
 
 def promoted_line(registry: Path, entry: KnownCause) -> str:

@@ -14,7 +14,7 @@ from corpus.registry import BadRegistry, KnownCause, change_entries
 from corpus.signature_baseline import add_known
 from corpus.store import CorruptCase
 from fuzzer.commands.promote import not_written, registry_to_edit
-from fuzzer.commands.triage import Triage, first_version, told_again
+from fuzzer.commands.triage import Triage, first_version, refuse_those, told_again
 from fuzzer.errors import EnvironmentFault, UsageError, tell
 from fuzzer.known_causes import Known, is_baseline
 from fuzzer.render import console, print_json
@@ -83,7 +83,9 @@ def _add_to(path: Path, triage: Triage) -> str:
 
 
 def _add_to_registry(path: Path, triage: Triage) -> str:
-    """Adds an entry for each cause that is in none, and says in the others that they were seen; in one line."""
+    """Adds an entry for each cause that is in none, and says in the others that they were seen; in one line. Raises
+    UsageError for causes that could not be added, when all others are."""
+    refused: list[UsageError] = []
     seen: dict[str, dict[str, str | tuple[str, ...]]] = {}
     added = without = 0
     for cause in triage.causes():
@@ -94,12 +96,16 @@ def _add_to_registry(path: Path, triage: Triage) -> str:
         elif not cause.cause:
             without += 1
         elif not cause.known:
-            triage.add(cause)
-            added += 1
+            try:
+                triage.add(cause)
+                added += 1
+            except UsageError as error:
+                refused.append(error)
     try:
         change_entries(path, seen)
     except (BadRegistry, OSError) as error:
         raise not_written(path, error) from error
+    refuse_those(refused, added + len(seen))
     left_out = f"; left out: {number_of(without, 'finding')} of an older passfuzz, without a cause" if without else ""
     total = len(triage.known.entries)
     return f"{one_line(path)}: {number_of(added, 'cause')} added, {len(seen)} seen again, {total} known{left_out}"

@@ -80,17 +80,18 @@ def _rows_of(settings: Settings) -> tuple[FindingRow, ...]:
 
 
 def _say_last(settings: Settings, result: CampaignResult, terminal: Console, as_json: bool) -> None:
-    """Where the results are, and what is not in them; what is new, where that has not been shown."""
+    """Where the results are, and what is not in them; what is new, where that has not been shown. Last, on a line of
+    its own, what nobody has made small yet: the counts of causes leave it out, and so does the exit status."""
     said = f"{headline(result.findings)}; " if as_json else ""
     said += f"reports are in {settings.out}"
-    if result.unreduced:
-        said += (
-            f"; {not_reduced(result.unreduced)}: {settings.out / UNREDUCED_FILE} lists them, "
-            f"`passfuzz run --resume --out {settings.out}` takes them up"
-        )
     if number := unconfirmed_in(settings.out):
         seen = "failure that was seen has" if number == 1 else "failures that were seen have"
         said += f"; {number} {seen} not shown again: {settings.out / UNCONFIRMED}"
+    if result.unreduced:
+        said += (
+            f"\n{not_reduced(result.unreduced)}: see {settings.out / UNREDUCED_FILE}; "
+            f"`passfuzz run --resume --out {settings.out}` goes on"
+        )
     terminal.print(said, markup=False, highlight=False, soft_wrap=True)
 
 

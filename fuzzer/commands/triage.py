@@ -6,9 +6,10 @@ the terminal is in `fuzzer.commands.triage_walk`. Nothing under OUT is run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -206,25 +207,58 @@ class Actions:
         return bool(self.promote or self.mark or self.merge)
 
 
-def decide(triage: Triage, actions: Actions) -> list[str]:
-    """Does what the options say, in the order promote, merge, mark; a line for each decision.
+def decide(triage: Triage, actions: Actions) -> Iterator[str | UsageError]:
+    """Does what the options say, in the order promote, merge, mark; a line for each decision, or why it was not made.
+    One that is not made keeps none of the others.
 
-    Raises UsageError for an ID that no cause has, with what was done before it written.
+    Raises EnvironmentFault where the registry cannot be written.
     """
-    done = []
+    for decision in _decisions(triage, actions):
+        try:
+            yield decision()
+        except UsageError as error:
+            yield error
+
+
+def _decisions(triage: Triage, actions: Actions) -> Iterator[Callable[[], str]]:
+    """Each decision, which is made by calling it."""
+    words = Words(note=actions.note)
     for name in actions.promote:
-        chosen = triage.new() if name == EVERY else (cause_with(triage, name, "--promote"),)
-        done += [triage.promote(cause, Words(note=actions.note)) for cause in chosen]
-    for text in actions.merge:
-        name, _, other = text.partition("=")
-        cause = cause_with(triage, name, "--merge")
-        done.append(triage.merge(cause, _entry_with(triage, other, "--merge")))
-    for text in actions.mark:
-        name, _, status = text.partition("=")
-        words = read_status(status, f"--mark {text}")
-        cause = cause_with(triage, name, "--mark")
-        done.append(triage.mark(cause, replace(words, note=actions.note, quote=actions.quote)))
-    return done
+        if name == EVERY:
+            yield from (partial(triage.promote, cause, words) for cause in triage.new())
+        else:
+            yield partial(_promote_named, triage, name, words)
+    yield from (partial(_merge_named, triage, text) for text in actions.merge)
+    yield from (partial(_mark_named, triage, text, actions) for text in actions.mark)
+
+
+def _promote_named(triage: Triage, name: str, words: Words) -> str:
+    return triage.promote(cause_with(triage, name, "--promote"), words)
+
+
+def _merge_named(triage: Triage, text: str) -> str:
+    name, _, other = text.partition("=")
+    cause = cause_with(triage, name, "--merge")
+    return triage.merge(cause, _entry_with(triage, other, "--merge"))
+
+
+def _mark_named(triage: Triage, text: str, actions: Actions) -> str:
+    name, _, status = text.partition("=")
+    words = read_status(status, f"--mark {text}")
+    cause = cause_with(triage, name, "--mark")
+    return triage.mark(cause, replace(words, note=actions.note, quote=actions.quote))
+
+
+def refuse_those(refused: Sequence[UsageError], made: int) -> None:
+    """Raises UsageError where something could not be written of a cause: what alone was asked for as it is, else the
+    number of such, after a line on stderr for each. made: of how many causes it was."""
+    if not refused:
+        return
+    if len(refused) == 1 and not made:
+        raise refused[0]
+    for error in refused:
+        tell(f"error: {error}")
+    raise UsageError(f"{len(refused)} of {number_of(made + len(refused), 'cause')} left out; the others are written")
 
 
 def read_status(text: str, option: str) -> Words:
@@ -257,10 +291,15 @@ def _entry_with(triage: Triage, name: str, option: str) -> KnownCause:
     return found
 
 
-def to_json(triage: Triage, done: Sequence[str]) -> JsonObject:
-    """The causes of the run as they stand now, and what was done."""
+def to_json(triage: Triage, done: Sequence[str], refused: Sequence[UsageError]) -> JsonObject:
+    """The causes of the run as they stand now, what was done, and why the rest was not."""
     causes = [{**cause.to_json(), "folder": _text(triage.folder(cause))} for cause in triage.causes()]
-    return {"registry": _text(triage.registry), "causes": causes, "done": list(done)}
+    return {
+        "registry": _text(triage.registry),
+        "causes": causes,
+        "done": list(done),
+        "refused": [str(one) for one in refused],
+    }
 
 
 def _text(folder: Path | None) -> str | None:

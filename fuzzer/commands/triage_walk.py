@@ -16,9 +16,9 @@ from corpus.number_of import number_of
 from corpus.registry import KnownCause, cause_id
 from corpus.regular_files import read_regular
 from corpus.store import MOST_TEXT
-from fuzzer.commands.promote import Words
-from fuzzer.commands.triage import Actions, Triage, decide, to_json
-from fuzzer.errors import PassfuzzError, UsageError
+from fuzzer.commands.promote import Words, made_line
+from fuzzer.commands.triage import Actions, Triage, decide, refuse_those, to_json
+from fuzzer.errors import PassfuzzError, UsageError, tell
 from fuzzer.render import console, print_json
 from reports.causes import CauseRow
 from reports.terminal import Terminal
@@ -33,23 +33,34 @@ SHOWN_ENTRIES = 20
 
 
 def triage_by(triage: Triage, actions: Actions, as_json: bool) -> None:
-    """By options, else at the terminal. Raises UsageError where there are no options and no terminal to ask at."""
+    """By options, else at the terminal. Raises UsageError where there are no options and no terminal to ask at, and
+    for decisions that were not made, when all others are."""
     if not (actions or as_json or sys.stdin.isatty()):
         raise UsageError("triage asks at a terminal; without one: --json, --promote, --mark or --merge")
     if not (actions or as_json):
         walk(triage, console(), input, lambda folder: typer.launch(str(folder)))
         return
-    done = decide(triage, actions)
-    if as_json:
-        print_json(to_json(triage, done))
-    for line in () if as_json else done:
-        print(line)
+    done, refused, there = list[str](), list[UsageError](), triage.registry is not None and triage.registry.exists()
+    for said in decide(triage, actions):
+        if isinstance(said, UsageError):
+            refused.append(said)
+            continue
+        done.append(said)
+        if not as_json:
+            print(said)
+    if as_json and (done or not refused):
+        print_json(to_json(triage, done, refused))
+    if done and not there:
+        tell(made_line(triage.file))
+    refuse_those(refused, len(done))
 
 
 def walk(triage: Triage, terminal: Terminal, ask: Prompt, show: Callable[[Path], object]) -> None:
     """Shows each new cause and asks what it is, until all were seen or the user ends it. show: opens a folder."""
     causes = triage.new()
-    terminal.say(f"{number_of(len(causes), 'new cause')} of {triage.out}; decisions go to {one_line(triage.file)}")
+    new = "" if triage.file.exists() else ", which is not there yet"
+    where = f"{one_line(triage.file)}{new}"
+    terminal.say(f"{number_of(len(causes), 'new cause')} of {triage.out}; decisions go to {where}")
     for number, cause in enumerate(causes, 1):
         terminal.say("")
         _show(triage, terminal, cause, f"{number}/{len(causes)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from typing_extensions import assert_never
@@ -27,9 +27,10 @@ from generators.source import SeededSource
 from generators.targets import TARGETS
 from generators.tvm_api import IRModule
 from oracles.activities import Asking, Building, Working, described
+from oracles.builds.needs import builder_of
 from oracles.checks import numeric, survives
 from oracles.forked import Ended, forked, limit_memory
-from oracles.oracle import StepOracle
+from oracles.oracle import BuildOracle, StepOracle
 from oracles.table import NEED_NUMBERS, ORACLES
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
 
@@ -54,14 +55,15 @@ class CheckOutcome:
 
 def check(subject: Subject, say: Say) -> None:
     """Sends a Note for each order that TVM documents otherwise and for a tolerance of the user's, a Row per oracle and
-    step, the Culprit if an oracle failed, and each VariableValue where asked for."""
+    step, the Culprit if an oracle failed, and each VariableValue where asked for. The last Note says that nothing was
+    built, where that is so and nothing fails: code generation has then not been judged."""
     for breach in breaches(_applied(subject), subject.repertoire.rows):
         say(Note(breach.sentence))
     if subject.request.own.tolerance is not None:
         say(Note(f"floats are compared within {subject.request.own.tolerance}, instead of the bounds of the reference"))
     for sentence in _of_inputs(subject):
         say(Note(sentence))
-    outcome = outcome_of(subject)
+    outcome = outcome_of(subject, rejections=subject.request.keep.rejections)
     for row in outcome.rows:
         say(OracleRow(row))
     culprit = outcome.failures[0].culprit if outcome.failures else None
@@ -70,6 +72,9 @@ def check(subject: Subject, say: Say) -> None:
     if any(failure.oracle in NEED_NUMBERS for failure in outcome.failures):
         for line in _fault(subject):
             say(FaultLine(line))
+    why = None if outcome.failures else not_built(subject, outcome.rows)
+    if why is not None:
+        say(Note(f"nothing was built; {why}"))
     if subject.request.explain:
         explain(subject, culprit, say)
 
@@ -90,6 +95,19 @@ def _seen(subject: Subject, oracle: str, verdict: Verdict) -> Verdict:
     """The verdict; one on numbers is none where the inputs change nothing, as most wrong passes pass then."""
     blind = subject.drawn.same.every and oracle in NEED_NUMBERS
     return Inconclusive(SAME) if blind and isinstance(verdict, Passed) else verdict
+
+
+def not_built(subject: Subject, rows: Sequence[CheckRow]) -> str | None:
+    """Why no build has judged what the passes made; None where one has."""
+    if builder_of(subject.plan.target) is None:
+        return f"there is no builder for the target {subject.plan.target} here"
+    if subject.note:
+        return subject.note
+    builds = [row for row in rows if isinstance(ORACLES[row.oracle], BuildOracle)]
+    if any(row.verdict != "skipped" for row in builds):
+        return None
+    ends = builds or [row for row in rows if row.verdict == "skipped" and row.applies][-1:]
+    return ends[0].message if ends else "the passes did not get to their end"
 
 
 def _applied(subject: Subject) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ What: TypeAlias = Literal["check", "reduce"]
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """What a reduction keeps, where no predicate of the user's says it.
+    """What a reduction keeps, where no predicate of the user's says it; `rejections` also what a check calls failed.
 
     oracle: the name of an oracle or of a group of them. message: a regular expression that the message of the failure
     matches. rejections: what a pass refuses on purpose may be kept. builds: failures of builds may be, too. flaky: how
@@ -62,11 +62,11 @@ class Predicate:
 class Request:
     """What to do. passes: names given by the user, () for the case's own or else the default.
 
-    explain: as given to `passfuzz check`; keep, predicate, time_s: to `passfuzz reduce`. recorded: what the case is
-    known to fail by. scratch: a folder that the process may write into; a file STOP in it ends a reduction with the
-    smallest so far. subject: the path of the case or module, as typed, for messages. trust: whether code of the
-    user's own runs, which no walls are put around (`fuzzer.processes.sandbox`). own: numbers of the user's. jobs: so
-    many candidates of a reduction are judged at the same time.
+    explain: as given to `passfuzz check`, which asks `keep.rejections` too; keep, predicate, time_s: to `passfuzz
+    reduce`. recorded: what the case is known to fail by. scratch: a folder that the process may write into; a file
+    STOP in it ends a reduction with the smallest so far. subject: the path of the case or module, as typed, for
+    messages. trust: whether code of the user's own runs, which no walls are put around (`fuzzer.processes.sandbox`).
+    own: numbers of the user's. jobs: so many candidates of a reduction are judged at the same time.
     """
 
     what: What

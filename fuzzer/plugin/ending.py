@@ -79,9 +79,16 @@ class SessionEnd:
     failing: bool
 
 
-def end(ledger: Ledger, out: Path | None, scratch: Path, folder: str, known: Known | None = None) -> SessionEnd:
+def end(
+    ledger: Ledger,
+    out: Path | None,
+    scratch: Path,
+    folder: str,
+    known: Known | None = None,
+    same_meaning: Sequence[str] = (),
+) -> SessionEnd:
     """Reduces, confirms and writes what the ledger holds. folder: where pytest was called, for repros that call it.
-    known: what is no new cause, None for nothing."""
+    known: what is no new cause, None for nothing. same_meaning: the entries of `passfuzz_same_meaning`."""
     known = known or Known(tvm_version())
     place = scratch if out is None else out
     place.mkdir(parents=True, exist_ok=True)
@@ -102,7 +109,12 @@ def end(ledger: Ledger, out: Path | None, scratch: Path, folder: str, known: Kno
     retell_issues(place, rows)
     pairs = Pairs.of(ledger.pairs)
     write_atomically(place / PAIRS_FILE, json.dumps(pairs.to_json(), indent=1).encode())
-    lines = [headline(ledger, rows), f"  {pairs.line()}", *_by_structure_alone(ledger)]
+    lines = [
+        headline(ledger, rows),
+        f"  {pairs.line()}",
+        *_by_structure_alone(ledger),
+        *_of_no_pass(ledger, same_meaning),
+    ]
     lines += [
         line
         for row, f in zip(rows, findings, strict=True)
@@ -133,6 +145,17 @@ def _by_structure_alone(ledger: Ledger) -> list[str]:
     if len(names) == 1:
         return [f"  your pass {shown} was not compared by numbers: add it to passfuzz_same_meaning if it keeps them"]
     return [f"  your passes {shown} were not compared by numbers: add those that keep them to passfuzz_same_meaning"]
+
+
+def _of_no_pass(ledger: Ledger, same_meaning: Sequence[str]) -> list[str]:
+    """A line on entries of `passfuzz_same_meaning` that name no pass that was judged. They stand on a line each, so two
+    names on one line are one name, of no pass."""
+    unknown = [name for name in same_meaning if name not in ledger.tally.passes]
+    if not unknown or not ledger.tally.passes:
+        return []
+    shown = ", ".join(map(repr, unknown[:_SHOWN_NAMES]))
+    more = f" and {len(unknown) - _SHOWN_NAMES} more" if len(unknown) > _SHOWN_NAMES else ""
+    return [f"  passfuzz_same_meaning: no pass was judged with the name {shown}{more} (one name a line)"]
 
 
 def headline(ledger: Ledger, rows: Sequence[FindingRow]) -> str:

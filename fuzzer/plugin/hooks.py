@@ -46,7 +46,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "passfuzz_same_meaning",
         type="linelist",
         default=[],
-        help="Names of passes of your own that promise to keep meaning and signature, so that numbers are compared.",
+        help="Names of passes of your own, one a line, that promise to keep meaning and signature, so that numbers are "
+        "compared.",
     )
 
 
@@ -100,12 +101,12 @@ class _Session:
         self._ledger = Ledger()
         self._end = end
         self._lines: list[str] = []
+        self._same_meaning = tuple(config.getini("passfuzz_same_meaning"))
         if not self._gathers():
-            names = frozenset(config.getini("passfuzz_same_meaning"))
             self._watch = SuiteWatch(
                 self._scratch,
                 config.getoption("--passfuzz-deadline"),
-                names,
+                frozenset(self._same_meaning),
                 self._out,
                 session_s=config.getoption("--passfuzz-time"),
             )
@@ -145,6 +146,7 @@ class _Session:
                 self._scratch,
                 str(self._config.invocation_params.dir),
                 self._known,
+                self._same_meaning,
             )
         except Exception as error:  # noqa: BLE001 - a fault of ours must not take the tests' own summary along
             self._lines = [f"passfuzz: own fault after the tests: {type(error).__name__}: {error}"]

@@ -113,7 +113,8 @@ def not_to_be_built(last: Position, steps: Sequence[Step], applied: Sequence[str
     if threads and last.phase >= Phase.PACKED:
         return Skipped("build: host and device functions have been parted")
     if last.between:
-        return Skipped("build: a pass out of its phase left the module between two")
+        name = next((s.call.name for s in steps if s.end is not None and s.end.between), "a pass")
+        return Skipped(f"build: {name}, out of its phase, left the module between two: what is to come is unknown")
     return None
 
 

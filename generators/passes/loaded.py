@@ -102,4 +102,11 @@ def ignored(names: Collection[str], contracts: Mapping[object, Mapping[object, o
 
 
 def _meant(word: object, words: Collection[str]) -> str:
-    return next(iter(get_close_matches(str(word), words, n=1, cutoff=0.75)), "")
+    """The one of the words that looks or sounds like this one; "" for none."""
+    close = get_close_matches(str(word), words, n=1, cutoff=0.75)
+    return next(iter((*close, *(one for one in words if _sound(one) == _sound(str(word))))), "")
+
+
+def _sound(word: str) -> str:
+    """`fase` is `phase` to the ear, and by its letters no closer to it than `base`, which may be a note."""
+    return word.lower().replace("ph", "f")

@@ -198,6 +198,21 @@ def test_check_begins_where_the_module_stands(tmp_path: Path) -> None:
     assert not result.failed
 
 
+def test_what_a_pass_without_work_leaves_is_built(tmp_path: Path) -> None:
+    """LegalizeOps of a legalised module, FuseOps without patterns: all builds were skipped, and the check "passed"."""
+    legal = tmp_path / "legal.py"
+    legal.write_text(LEGAL, encoding="utf-8")
+    result = check_module(legal, ("LegalizeOps", "FuseOps(fuse_opt_level=1)"), None, None)
+    assert ("build", "passed") in {(row.oracle, row.verdict) for row in result.rows}
+    assert result.notes == ()
+
+
+def test_check_says_last_that_nothing_was_built(module: Path, passfuzz: Callable[..., tuple[int, str, str]]) -> None:
+    status, out, _ = passfuzz("check", module, "--passes", "ToNonDataflow")
+    last = out.splitlines()[-1]
+    assert (status, last.startswith("note: nothing was built; build: ToNonDataflow, out of its phase,")) == (0, True)
+
+
 def test_check_judges_the_numbers_of_prim_funcs_without_callers(tmp_path: Path) -> None:
     alone, load = tmp_path / "alone.py", tmp_path / "mine.py"
     alone.write_text(PRIM_FUNC, encoding="utf-8")

@@ -52,6 +52,14 @@ def test_what_is_ignored_of_a_loaded_file_is_said(
     ]
 
 
+@pytest.mark.parametrize(
+    ("field", "meant"), [("fase", "phase"), ("phases", "phase"), ("idempotence", "idempotent"), ("base", None)]
+)
+def test_a_field_that_looks_or_sounds_like_a_known_one_is_told(field: str, meant: str | None) -> None:
+    told = ignored(("Mine",), {"Mine": {field: 1}})
+    assert told == ((f"CONTRACTS['Mine'][{field!r}]: no such field; did you mean {meant}?",) if meant else ())
+
+
 def test_notes_of_the_file_s_own_and_unset_fields_are_taken_as_they_are() -> None:
     """Files of seeded faults hold None for what does not matter, a target's name, and what they are about."""
     contract = {"phase": "tir", "form": None, "needs_target": "cuda", "idempotent": None, "preserves_signature": None}

@@ -39,7 +39,7 @@ def known(tmp_path: Path) -> Path:
 def test_a_promoted_finding_is_a_case_and_an_entry(passfuzz: Any, out: Path, known: Path) -> None:
     folder = out / FINDINGS[0].folder
     status, stdout, err = passfuzz("promote", folder, "--known", known, "--note", "seen by hand")
-    assert (status, err) == (0, "")
+    assert (status, err) == (0, f"passfuzz: --known {known}: was not there and is made\n")
     (entry,) = read_registry(known).entries
     assert stdout == f"{A}: {known.parent / 'cases' / entry.case}: {entry.title}\n"
     assert (entry.cause, entry.status, entry.tier, entry.note) == ("a", "open", "C", "seen by hand")

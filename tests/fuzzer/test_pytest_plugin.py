@@ -25,7 +25,7 @@ BRIEF = ("--passfuzz", "--passfuzz-deadline", "3")
 
 
 def judged(folder: Path, tests: str) -> tuple[Path, int, str]:
-    ini = "passfuzz_same_meaning =\n    SwapsOperators\n    SwapsInPlace\n    PartsInPlace\n"
+    ini = "passfuzz_same_meaning =\n    SwapsOperators\n    SwapsInPlace\n    PartsInPlace\n    LosesABinding Mine\n"
     status, text, _ = run(folder, FAULTY, *JUDGES, "--passfuzz-out", "out", "-k", tests, ini=ini)
     return folder, status, text
 
@@ -67,6 +67,12 @@ def oracles_that_tell_of(culprit: str, told: tuple[Path, int, str]) -> list[str]
 def test_a_pass_compared_by_structure_alone_is_named(faulty: tuple[Path, int, str]) -> None:
     assert "your pass WritesIntoItsInput was not compared by numbers: add it to passfuzz_same_meaning" in faulty[2]
     assert "nowhere in main" in faulty[2], "the variable that is undefined"
+
+
+def test_entries_that_name_no_judged_pass_are_told(faulty: tuple[Path, int, str]) -> None:
+    """Two names on one line are one entry, which had no effect and no warning."""
+    (line,) = (line for line in faulty[2].splitlines() if "passfuzz_same_meaning: no pass was judged" in line)
+    assert line.endswith("with the name 'SwapsInPlace', 'PartsInPlace', 'LosesABinding Mine' (one name a line)")
 
 
 def test_findings_do_not_fail_the_tests(faulty: tuple[Path, int, str]) -> None:

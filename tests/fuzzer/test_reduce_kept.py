@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from corpus.own import is_own
-from corpus.store import read_case
+from corpus.store import StoredCase, read_case, write_case
 from fuzzer.oneshot import check
 from fuzzer.oneshot.keep import SHOWN_OTHERS, in_order, lines_of, matches
 from fuzzer.oneshot.messages import Request
@@ -20,7 +20,7 @@ from fuzzer.oneshot.prepare import Subject, prepared
 from fuzzer.processes.lines import Heard
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.rejudge import Rejudge
-from generators.case import Case, ModuleText
+from generators.case import Case, ModuleText, Origin, PassCall
 from oracles.activities import Activity, Applying, Building
 from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.forked import Ended
@@ -189,6 +189,22 @@ def test_a_rejection_is_named_and_kept_where_it_is_asked_for(passfuzz: Any, modu
         assert "R.nn.relu" in output.read_text()
         assert ends_with(output) == 1
         output.unlink()
+
+
+@pytest.mark.parametrize(("captured", "status", "verdict"), [(True, 1, "failed"), (False, 0, "skipped")])
+def test_what_a_command_was_captured_for_fails_a_check_of_it_too(
+    passfuzz: Any, tmp_path: Path, captured: bool, status: int, verdict: str
+) -> None:
+    """The ValueError of a pass is what the user means, as for `reduce`; elsewhere it may state a limit."""
+    call = PassCall("Refuses", "PASSES['Refuses']()")
+    case = Case(ModuleText(STATIC), (call,), (), load="passes.py", origin=Origin(captured=captured))
+    write_case(tmp_path / "case", StoredCase(case, "captured", "survives", "crash", "Refuses"), "", "")
+    (tmp_path / "case" / "passes.py").write_text(REFUSES, encoding="utf-8")
+    ended, stdout, stderr = passfuzz("check", tmp_path / "case", "--trust", "--json")
+    assert ended == status, stderr
+    said = [row for row in json.loads(stdout)["rows"] if row["oracle"] == "survives"]
+    assert [row["verdict"] for row in said] == [verdict]
+    assert not captured or "ValueError: relu is not for this pass" in said[0]["message"]
 
 
 def test_what_does_not_fail_is_told_without_a_build(passfuzz: Any, module: Path, tmp_path: Path) -> None:

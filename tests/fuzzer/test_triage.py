@@ -128,9 +128,17 @@ def test_triage_lists_causes(passfuzz: Any, out: Path, known: Path) -> None:
     assert (data["registry"], data["done"]) == (str(known), [])
 
 
+def test_a_registry_that_is_only_read_must_be_there(passfuzz: Any, out: Path, known: Path) -> None:
+    """As for `run`: a name that is misspelt showed all causes as new. Where a decision makes it, that is said."""
+    status, stdout, err = passfuzz("triage", out, "--json", "--known", known)
+    assert (status, stdout, err) == (2, "", f"passfuzz: error: --known {known}: no such file\n")
+    assert f"decisions go to {known}, which is not there yet\n" in walked(open_triage(out, known, TODAY), "q")[0]
+    assert not known.exists()
+
+
 def test_options_decide_as_a_person_would(passfuzz: Any, out: Path, known: Path) -> None:
     status, stdout, err = passfuzz("triage", out, "--known", known, "--promote", A, "--merge", f"{B}={A}")
-    assert (status, err) == (0, "")
+    assert (status, err) == (0, f"passfuzz: --known {known}: was not there and is made\n")
     (entry,) = read_registry(known).entries
     assert (entry.cause, entry.also, entry.tier) == ("a", ("b",), "A")
     assert stdout.splitlines() == [
@@ -238,7 +246,7 @@ def test_wrong_usage_of_triage(
 def test_triage_of_no_results_and_of_older_ones(passfuzz: Any, tmp_path: Path, known: Path) -> None:
     assert passfuzz("triage", tmp_path, "--json")[0] == 2
     old = left_by_a_run(tmp_path / "old", found(None))
-    status, stdout, err = passfuzz("triage", old, "--json", "--known", known)
+    status, stdout, err = passfuzz("triage", old, "--json", "--known", "none")
     assert status == 0
     assert "warning: 1 finding without a cause, by an older passfuzz: each counts" in err
     (cause,) = json.loads(stdout)["causes"]

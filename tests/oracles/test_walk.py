@@ -28,6 +28,7 @@ class Module:
         return y
 """
 SAME = module_pass(lambda module: module, "HandsOn")
+RENAMES = module_pass(lambda module: tvm.IRModule({"other": module["main"]}), "Renames")
 
 
 def raising(module: Any) -> Any:
@@ -83,12 +84,19 @@ def test_a_walk_ends_where_a_pass_raised_and_that_step_is_its_last() -> None:
 
 
 def test_a_pass_out_of_its_phase_leaves_the_module_between_two_for_good() -> None:
-    narrow = row_of("HandsOn", phases=HIGH)
-    first, second = walked(
-        Position.at(module_of(SCRIPT), Phase.LEGAL), SAME, PassCall("Raises", "HandsOn"), HandsOn=narrow
-    )
-    assert not first.start.between
+    narrow = row_of("Renames", phases=HIGH)
+    first, second = walked(Position.at(module_of(SCRIPT), Phase.LEGAL), RENAMES, SAME, Renames=narrow)
+    assert first.changed and not first.start.between
     assert first.end.between and second.end.between
+
+
+def test_a_pass_out_of_its_phase_that_changes_nothing_leads_nowhere() -> None:
+    """LegalizeOps of a module that is legalised, FuseOps without patterns: the rest of the build is as it was."""
+    start = Position.at(module_of(SCRIPT), Phase.LEGAL)
+    narrow = row_of("HandsOn", phases=HIGH, gives=Phase.PACKED, calling="bind_params")
+    first, second = walked(start, SAME, RENAMES, HandsOn=narrow)
+    assert first.end == start
+    assert second.end is not None and not second.end.between
 
 
 def test_tiers_and_what_is_under_test_go_into_the_steps() -> None:

@@ -298,7 +298,7 @@ def test_what_a_killed_run_had_seen_is_counted_where_it_stands(
     (tmp_path / UNREDUCED_FILE).write_text("{}\n{}\n")
     read = read_out(tmp_path)
     assert read.facts.unreduced == unreduced
-    assert f"{unreduced} more failure" in ended_line(read.facts)
+    assert f"{unreduced} failure" in ended_line(read.facts)
 
 
 def test_a_new_campaign_replaces_the_files_of_an_old_one(tmp_path: Path) -> None:
