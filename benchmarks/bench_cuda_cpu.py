@@ -97,7 +97,7 @@ def drawn(seed: int, index: int, operators: int) -> tuple[Any, Workbench, Number
         raise Left(numbers.expected.reason)
     bench = Workbench(SeededSource(seed, index), MeaningState(numbers), target=TARGET)
     lifting = [name for name in passes_to_come(program.module, Phase.HIGH) if name == "LambdaLift"]
-    pipeline = [n for n in PIPELINES["cuda"] if operators or not PASSES[n].place.of_blocks]
+    pipeline = [n for n in PIPELINES["cuda"] if operators or not PASSES[n].setup.of_blocks]
     return applied((*lifting, *pipeline), program.module, bench), bench, as_built(numbers)
 
 

@@ -27,7 +27,7 @@ from generators.passes.row import PassRow, Rate
 from generators.passes.table import PASSES
 from generators.targets import TARGETS
 
-LOUD = [name for name, row in PASSES.items() if not row.fires.quiet]
+LOUD = [name for name, row in PASSES.items() if not row.census.quiet]
 """The passes that can fire."""
 
 

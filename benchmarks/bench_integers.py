@@ -119,7 +119,7 @@ def judged(row: PassRow, seed: int, index: int, *, show: bool = False) -> tuple[
         with tvm.target.Target("llvm"), tvm.transform.PassContext(config=eval(options or "{}")):
             after = constructed(text)(module)
     except Exception as error:  # noqa: BLE001 - what a pass of TVM raises is what is counted
-        kind = "refused" if row.promise.refuses and re.search(row.promise.refuses, str(error)) else "raised"
+        kind = "refused" if row.excuses.refuses and re.search(row.excuses.refuses, str(error)) else "raised"
         return kind, f"{said}: {str(error).strip().splitlines()[-1]}"
     if show:
         print(text, options, tvm_api.script_of(module), tvm_api.script_of(after), sep="\n")

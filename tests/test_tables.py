@@ -57,7 +57,7 @@ def test_facts_name_what_the_table_has() -> None:
     for row in PASSES.values():
         assert row.place.relies_on is None or row.place.relies_on in PASSES
         assert row.foreign.name != row.name, "give a name only where it is another one"
-        assert not (row.promise.again_with and not row.promise.idempotent), "without the promise there is no exception"
+        assert not (row.excuses.again_with and not row.promise.idempotent), "without the promise there is no exception"
 
 
 ONE_CLASS = ("Step", "Bench", "Program", "Place", "Plan", "Draft", "Witness", "View", "Case", "Trace", "Finding")

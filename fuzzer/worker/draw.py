@@ -96,7 +96,9 @@ def _plantings(source: Source, firing: Sequence[PassRow], features: set[Feature]
     ]
     chosen = [_recipe_of(source, row) for row in firing]
     chosen += [
-        RECIPES[source.pick(row.fires.shapes)] for row in firing if row.fires.shapes and source.flip(KNOBS.shape.nodes)
+        RECIPES[source.pick(row.vocabulary.shapes)]
+        for row in firing
+        if row.vocabulary.shapes and source.flip(KNOBS.shape.nodes)
     ]
     fewest, most = (max(0, number - len(chosen)) for number in (KNOBS.shape.fewest, KNOBS.shape.most))
     chosen += [RECIPES[weighted(source, anything)] for _ in range(source.integer(fewest, most))]
@@ -111,8 +113,8 @@ def _plantings(source: Source, firing: Sequence[PassRow], features: set[Feature]
 
 def _recipe_of(source: Source, row: PassRow) -> Recipe:
     """What the pass fires on: chains of the operators that it mainly looks for, where they are known."""
-    if row.fires.operators and source.flip(KNOBS.shape.named):
-        return Recipe(f"chains of what {row.name} names", lambda scope: draw_chains(scope, row.fires.operators))
+    if row.vocabulary.operators and source.flip(KNOBS.shape.named):
+        return Recipe(f"chains of what {row.name} names", lambda scope: draw_chains(scope, row.vocabulary.operators))
     return RECIPES[source.pick((*row.fires.recipes, *row.fires.favoured))]
 
 
@@ -148,7 +150,7 @@ def _program_for(
         shapes = (
             ON_BLOCKS
             if scheduled
-            else (*ON_BLOCKS, *ON_LOOPS, *(s for row in rows.drawn for s in row.fires.prim_shapes))
+            else (*ON_BLOCKS, *ON_LOOPS, *(s for row in rows.drawn for s in row.vocabulary.prim_shapes))
         )
         recipes = fitting(shapes, target)
         in_order = draw_recipe(source, source.pick(recipes)) if recipes else None

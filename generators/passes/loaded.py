@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 
 from generators.passes.knobs import KNOBS
-from generators.passes.row import SAME_CALLING, Fires, PassRow, Phase, Place, Promise
+from generators.passes.row import SAME_CALLING, Fires, PassRow, Phase, Place, Promise, Setup
 from generators.program_facts import Feature
 
 _PHASES: dict[str, Phase] = {
@@ -68,13 +68,14 @@ def _row(name: str, contract: Mapping[str, object]) -> PassRow:
         name,
         (source_of(name),),
         _WHY,
-        Place(frozenset(phases), needs_target=needs_target, of_any_loops=Phase.LOOPS in phases),
+        Place(frozenset(phases), needs_target=needs_target),
         Promise(
             calling=SAME_CALLING if _promises(contract, "preserves_signature") else "unknown",
             idempotent=_promises(contract, "idempotent"),
             keeps_functions=False,
         ),
         fires,
+        setup=Setup(of_any_loops=Phase.LOOPS in phases),
     )
 
 

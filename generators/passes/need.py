@@ -24,7 +24,7 @@ def need(row: PassRow, target: TargetRow | None = None) -> int:
     from generators.tir.recipes.table import fitting  # here, since it loads TVM: the table of passes is read without
 
     shapes = row.fires.prim_recipes
-    if row.fires.quiet or (target is not None and shapes and not fitting(shapes, target)):
+    if row.census.quiet or (target is not None and shapes and not fitting(shapes, target)):
         return 1
     return weight_of(row.fires.rate)
 

@@ -36,7 +36,7 @@ def tier_in_order(
     if phase is Phase.HIGH and official_name(calls, pipelines):
         return "A"
     for index, call in enumerate(calls):
-        if any(call.name in table[later.name].place.prepared_by for later in calls[index + 1 :]):
+        if any(call.name in table[later.name].setup.prepared_by for later in calls[index + 1 :]):
             continue
         place = table[call.name].place
         if phase not in place.phases:

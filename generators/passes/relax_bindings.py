@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from generators.passes.phases import GRAPH, HIGH, UNMEMORIED, span
-from generators.passes.row import Fires, PassRow, Phase, Place, Promise, Rate, Role
+from generators.passes.row import Fires, PassRow, Phase, Place, Promise, Rate, Role, Setup
 from generators.program_facts import ProgramFacts
 from generators.source import Source
 
@@ -24,9 +24,9 @@ ROWS = (
         fires=Fires(
             recipes=("symbolic_conditions", "tensor_to_shape", "if_branches"),
             favoured=("symbolic_conditions",),
-            phases=HIGH,
             rate=Rate(6),
         ),
+        setup=Setup(phases=HIGH),
     ),
     PassRow(
         "CanonicalizeBindings",

@@ -8,7 +8,8 @@ from collections import Counter
 from generators.passes.knobs import KNOBS
 from generators.passes.options import CONSUME_PARAMS
 from generators.passes.phases import GRAPH, HIGH, UNMEMORIED
-from generators.passes.row import Documented, Fires, Foreign, PassRow, Phase, Place, Promise, Rate, Role
+from generators.passes.records import Blame, Excuses, Foreign
+from generators.passes.row import Documented, Fires, PassRow, Phase, Place, Promise, Rate, Role, Setup
 from generators.program_facts import Feature, Parameter, ProgramFacts
 from generators.source import Source
 
@@ -144,7 +145,7 @@ FUNCTION_ROWS = (
         ("relax.transform.InlinePrivateFunctions()",),
         "src/relax/transform/inline_functions.cc: recursion is left alone",
         Place(HIGH),
-        promise=Promise(applies=("CanonicalizeBindings",), keeps_functions=False),
+        promise=Promise(keeps_functions=False),
         fires=Fires(
             recipes=(
                 *("private_calls", "private_calls_symbolic", "recursive_private"),
@@ -153,6 +154,7 @@ FUNCTION_ROWS = (
             wants=frozenset({Feature.PRIVATE_FUNCTIONS}),
             rate=Rate(10),
         ),
+        blame=Blame(applies=("CanonicalizeBindings",)),
     ),
     PassRow(
         "ExpandTupleArguments",
@@ -207,13 +209,14 @@ FUNCTION_ROWS = (
             # what comes before it gives the next private function a symbol
             idempotent=False,
             keeps_functions=False,
-            of_all_functions=True,  # which function gets what symbol follows from the names of all private ones
         ),
         fires=Fires(
             recipes=("private_calls", "private_twins", "recursive_private"),
             wants=frozenset({Feature.PRIVATE_FUNCTIONS}),
             rate=Rate(15),
         ),
+        # which function gets what symbol follows from the names of all private ones
+        excuses=Excuses(of_all_functions=True),
     ),
     PassRow(
         "AttachExternModules",
@@ -236,7 +239,6 @@ FUNCTION_ROWS = (
         (),
         "src/relax/transform/gradient.cc: adds main_adjoint and leaves main as it is",
         Place(HIGH, first_only=True),
-        promise=Promise(asks="FPrimalGradient"),
         fires=Fires(
             recipes=("scalar_loss", "loss_of_kernels", "loss_of_stages"),
             favoured=("loss_of_kernels",),
@@ -245,6 +247,7 @@ FUNCTION_ROWS = (
             rate=Rate(9),
         ),
         foreign=Foreign(sources=_GRADIENTS_OF_SOME),
+        blame=Blame(asks="FPrimalGradient"),
     ),
 )
 
@@ -256,7 +259,6 @@ CALLING_ROWS = (
         Place(HIGH),
         promise=Promise(
             calling="bind_params",
-            refuses="Function contains multiple parameters with name",
             # a second application raises, since the parameter is gone
             idempotent=False,
         ),
@@ -265,6 +267,7 @@ CALLING_ROWS = (
             draw_source=draw_bind_params,
             rate=Rate(13),
         ),
+        excuses=Excuses(refuses="Function contains multiple parameters with name"),
     ),
     PassRow(
         "BindSymbolicVars",
@@ -298,7 +301,7 @@ CALLING_ROWS = (
         (),
         "src/relax/transform/lift_transform_params.cc; #17200 on idempotence, #17231",
         Place(HIGH, undoes=("RemovePurityChecking", "ToNonDataflow")),  # of the function that it makes
-        promise=Promise(calling="lift_transform_params", again_with=frozenset({"relax.builtin.stop_lift_params"})),
+        promise=Promise(calling="lift_transform_params"),
         fires=Fires(
             recipes=("weight_transform", "weight_transform_returned", "weight_transform_shared"),
             wants=frozenset({Feature.NUM_INPUT}),
@@ -312,6 +315,7 @@ CALLING_ROWS = (
                 "relax.transform.LiftTransformParams(shared_transform=True)",
             )
         ),
+        excuses=Excuses(again_with=frozenset({"relax.builtin.stop_lift_params"})),
     ),
     PassRow(
         "LazyGetInput",
@@ -340,7 +344,6 @@ CALLING_ROWS = (
         Place(
             HIGH,
             gives=Phase.IMPURE,
-            prepared_by=("LiftTransformParams", "ToNonDataflow", "RemovePurityChecking"),
             documented=(
                 Documented(
                     "ToNonDataflow() and RemovePurityTracking() should be invoked before this pass.",
@@ -356,6 +359,7 @@ CALLING_ROWS = (
             keeps_attributes=False,
         ),
         fires=Fires(recipes=("weight_transform",), wants=frozenset({Feature.NUM_INPUT}), rate=Rate(15)),
+        setup=Setup(prepared_by=("LiftTransformParams", "ToNonDataflow", "RemovePurityChecking")),
     ),
     PassRow(
         "AttachAttrLayoutFreeBuffers",

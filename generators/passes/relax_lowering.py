@@ -6,11 +6,11 @@ from collections.abc import Collection
 
 from generators.passes.options import CUDA_GRAPH, FUSE_DEPTH
 from generators.passes.phases import CALL_TIR, HIGH, span
+from generators.passes.records import Blame, Builds, Census, Excuses, Foreign
 from generators.passes.row import (
     LIBRARY,
     Documented,
     Fires,
-    Foreign,
     Meaning,
     PassRow,
     Phase,
@@ -18,6 +18,7 @@ from generators.passes.row import (
     Promise,
     Rate,
     Role,
+    Setup,
 )
 from generators.program_facts import Feature
 
@@ -39,16 +40,18 @@ DISPATCH_ROWS = (
         ("relax.backend.DispatchSampling()",),
         "python/tvm/relax/backend/dispatch_sampling.py: multinomial by cumsum and search",
         Place(HIGH, needs_target=True),
-        promise=Promise(meaning=Meaning.ROUNDED, lowers=frozenset({"relax.multinomial_from_uniform"})),
+        promise=Promise(meaning=Meaning.ROUNDED),
         fires=Fires(recipes=("multinomial",), rate=Rate(24)),
+        builds=Builds(lowers=frozenset({"relax.multinomial_from_uniform"})),
     ),
     PassRow(
         "DispatchSortScan",
         ("relax.backend.DispatchSortScan()", "relax.backend.DispatchSortScan(index_bits=32)"),
         "python/tvm/relax/backend/dispatch_sort_scan.py: sort, argsort, topk, cumsum, cumprod, bucketize",
         Place(HIGH, needs_target=True),
-        promise=Promise(meaning=Meaning.ROUNDED, lowers=frozenset({"relax.sort", "relax.argsort", "relax.topk"})),
+        promise=Promise(meaning=Meaning.ROUNDED),
         fires=Fires(recipes=("sort_scan",), rate=Rate(44)),
+        builds=Builds(lowers=frozenset({"relax.sort", "relax.argsort", "relax.topk"})),
     ),
 )
 
@@ -58,9 +61,11 @@ CALL_TIR_ROWS = (
         ("relax.transform.LegalizeOps()", "relax.transform.LegalizeOps(customize_legalize_map={}, skip_ops=[])"),
         "src/relax/transform/legalize_ops.cc: operators become PrimFuncs from TOPI, each by its own algorithm",
         Place(HIGH, gives=Phase.LEGAL),
-        promise=Promise(meaning=Meaning.ROUNDED, needed_by_vm=True, asks="FLegalize"),
+        promise=Promise(meaning=Meaning.ROUNDED),
         fires=Fires(recipes=("symbolic_shapes", "elementwise_chain", "conv2d_chain"), rate=Rate(82)),
         foreign=Foreign(by_arguments=True),
+        blame=Blame(asks="FLegalize"),
+        builds=Builds(needed_by_vm=True),
         role=Role.LEGALIZES,
     ),
     PassRow(
@@ -75,12 +80,13 @@ CALL_TIR_ROWS = (
         ("relax.transform.FoldConstant()",),
         "src/relax/transform/fold_constant.cc: evaluates with LLVM at compile time; #20192",
         Place(frozenset({Phase.LEGAL, Phase.ANNOTATED, Phase.HIGH})),
-        promise=Promise(meaning=Meaning.ROUNDED, evaluates=True),
+        promise=Promise(meaning=Meaning.ROUNDED),
         fires=Fires(
             recipes=("constant_subexpressions", "duplicate_constants"),
             wants=frozenset({Feature.CONSTANTS}),
             rate=Rate(50),
         ),
+        blame=Blame(evaluates=True),
     ),
     PassRow(
         "FuseOps",
@@ -173,8 +179,9 @@ CALL_TIR_ROWS = (
         "RewriteDataflowReshape",
         ("relax.transform.RewriteDataflowReshape()",),
         "src/relax/transform/rewrite_dataflow_reshape.cc: reshape-like call_tir becomes a view",
-        Place(_SCHEDULED, of_blocks=True),
+        Place(_SCHEDULED),
         fires=Fires(recipes=("reshape_chain", "reshape_of_input"), rate=Rate(20)),
+        setup=Setup(of_blocks=True),
     ),
 )
 
@@ -198,16 +205,16 @@ MEMORY_ROWS = (
         "CallTIRRewrite",
         ("relax.transform.CallTIRRewrite()",),
         "src/relax/transform/call_tir_rewrite.cc: destination passing; after RemovePurityChecking",
-        Place(frozenset({Phase.IMPURE}), gives=Phase.LOWERED, expects_forced=True, documented=(_LOWERS,)),
-        promise=Promise(needed_by_vm=True),
+        Place(frozenset({Phase.IMPURE}), gives=Phase.LOWERED, documented=(_LOWERS,)),
         fires=Fires(recipes=("tuple_bound", "symbolic_shapes", "call_tir_inplace", "dps_packed"), rate=Rate(84)),
+        excuses=Excuses(expects_forced=True),
+        builds=Builds(needed_by_vm=True),
     ),
     PassRow(
         "StaticPlanBlockMemory",
         ("relax.transform.StaticPlanBlockMemory()",),
         "src/relax/transform/static_plan_block_memory.cc: storages are reused after the last use",
         Place(frozenset({Phase.LOWERED}), gives=Phase.PLANNED, documented=(_FINALIZES,)),
-        promise=Promise(consumes=frozenset({"relax.memory_plan_dynamic_func_output"})),
         fires=Fires(
             recipes=(
                 *("elementwise_chain", "if_branches", "reshape_chain", "symbolic_upper_bound", "several_outputs"),
@@ -215,35 +222,33 @@ MEMORY_ROWS = (
             ),
             rate=Rate(49),
         ),
+        excuses=Excuses(consumes=frozenset({"relax.memory_plan_dynamic_func_output"})),
     ),
     PassRow(
         "RewriteCUDAGraph",
         ("relax.transform.RewriteCUDAGraph()",),
         "src/relax/transform/rewrite_cuda_graph.cc: acts only where relax.backend.use_cuda_graph is set",
         Place(frozenset({Phase.PLANNED}), acts_with="relax.backend.use_cuda_graph"),
-        promise=Promise(
-            # what it lifts is a function in which it finds kernels again
-            idempotent=False,
-            of_all_functions=True,  # MergeAllocationPlans: one set of storages for all of them
-        ),
+        promise=Promise(idempotent=False),  # what it lifts is a function in which it finds kernels again
         fires=Fires(
             recipes=("kernels_in_a_row", "kernels_of_weights", "kernels_of_symbols"), options=CUDA_GRAPH, rate=Rate(8)
         ),
+        excuses=Excuses(of_all_functions=True),  # MergeAllocationPlans: one set of storages for all of them
     ),
     PassRow(
         "LowerAllocTensor",
         ("relax.transform.LowerAllocTensor()",),
         "src/relax/transform/lower_alloc_tensor.cc: what the planner left",
         Place(frozenset({Phase.LOWERED, Phase.PLANNED}), gives=Phase.ALLOCATED, documented=(_FINALIZES,)),
-        promise=Promise(needed_by_vm=True),
         fires=Fires(recipes=("symbolic_shapes",), rate=Rate(72)),
+        builds=Builds(needed_by_vm=True),
     ),
     PassRow(
         "LowerGPUIPCAllocStorage",
         ("relax.transform.LowerGPUIPCAllocStorage()",),
         "python/tvm/relax/transform/lower_gpu_ipc_alloc_storage.py: leaves all but the scope ipc_memory alone",
         Place(span(Phase.LOWERED, Phase.ALLOCATED)),
-        fires=Fires(
+        census=Census(
             quiet="looks for the scope ipc_memory, which IPCAllReduceRewrite alone asks for; its result calls a "
             "function that only builds with CUDA and NCCL have"
         ),
@@ -253,11 +258,11 @@ MEMORY_ROWS = (
         ("relax.transform.KillAfterLastUse()",),
         "src/relax/transform/kill_after_last_use.cc; #17340, #20200 on a second application",
         Place(frozenset({Phase.ALLOCATED}), gives=Phase.KILLED, documented=(_FINALIZES,)),
-        promise=Promise(applies=("CanonicalizeBindings",)),
         fires=Fires(
             recipes=("elementwise_chain", "if_branches", "reshape_chain", "tuple_bound", "trivial_bindings"),
             rate=Rate(66),
         ),
+        blame=Blame(applies=("CanonicalizeBindings",)),
     ),
 )
 
@@ -269,14 +274,14 @@ VM_ROWS = (
         Place(
             span(Phase.ALLOCATED, Phase.KILLED),
             gives=Phase.BUILTIN,
-            expects_forced=True,
             documented=(
                 _FINALIZES,
                 Documented("using the 'relax.transform.LowerAllocTensor' pass.", LIBRARY, after=("LowerAllocTensor",)),
             ),
         ),
-        promise=Promise(needed_by_vm=True),
         fires=Fires(recipes=("reshape_chain", "shape_of", "impure_calls", "memory_views"), rate=Rate(66)),
+        excuses=Excuses(expects_forced=True),
+        builds=Builds(needed_by_vm=True),
     ),
     PassRow(
         "ComputePrimValue",
@@ -292,7 +297,6 @@ VM_ROWS = (
         Place(
             frozenset({Phase.BUILTIN}),
             gives=Phase.SHAPELESS,
-            expects_forced=True,
             documented=(
                 _FINALIZES,
                 Documented(
@@ -303,27 +307,25 @@ VM_ROWS = (
                 ),
             ),
         ),
-        promise=Promise(
-            # a second application repeats the argument checks; the order of stores in shape_func varies
-            idempotent=False,
-            needed_by_vm=True,
-        ),
+        # a second application repeats the argument checks; the order of stores in shape_func varies
+        promise=Promise(idempotent=False),
         fires=Fires(recipes=("symbolic_shapes", "match_cast_defines_symbol", "shape_of"), rate=Rate(68)),
+        excuses=Excuses(expects_forced=True),
+        builds=Builds(needed_by_vm=True),
     ),
     PassRow(
         "AttachGlobalSymbol",
         ("relax.transform.AttachGlobalSymbol()",),
         "src/relax/transform/attach_global_symbol.cc: every PrimFunc gets a global_symbol",
         Place(frozenset({Phase.SHAPELESS}), gives=Phase.SYMBOLED, documented=(_FINALIZES,)),
-        promise=Promise(
-            again_with=frozenset({"system_lib_prefix"}),
-            keeps_functions=False,  # the prefix goes before the names of PrimFuncs, at each application
-        ),
+        # the prefix goes before the names of PrimFuncs, at each application
+        promise=Promise(keeps_functions=False),
         fires=Fires(
             recipes=("kernels_in_a_row", "private_calls", "call_tir_scalars"),
             wants=frozenset({Feature.LIBRARY_PREFIX}),
             rate=Rate(73),
         ),
+        excuses=Excuses(again_with=frozenset({"system_lib_prefix"})),
     ),
 )
 

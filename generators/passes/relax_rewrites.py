@@ -7,8 +7,9 @@ Passes that only move bindings are in `relax_bindings`, those about functions an
 from __future__ import annotations
 
 from generators.passes.phases import GRAPH, HIGH, only_with
+from generators.passes.records import Blame, Excuses, Foreign
 from generators.passes.replacements import REPLACED, altered
-from generators.passes.row import Documented, Fires, Foreign, Meaning, PassRow, Phase, Place, Promise, Rate
+from generators.passes.row import Documented, Fires, Meaning, PassRow, Phase, Place, Promise, Rate, Setup
 from generators.program_facts import Feature
 
 _LEGALISED = frozenset({Phase.HIGH, Phase.LEGAL})
@@ -132,8 +133,9 @@ LAYOUT_ROWS = (
         ),
         "src/relax/transform/convert_layout.cc: the reduction of conv2d runs in another order",
         Place(HIGH),
-        promise=Promise(meaning=Meaning.ROUNDED, asks="FRelaxInferLayout"),
+        promise=Promise(meaning=Meaning.ROUNDED),
         fires=Fires(recipes=("conv2d_chain", "conv2d_between_layout_agnostic", "converted_conv2d"), rate=Rate(5)),
+        blame=Blame(asks="FRelaxInferLayout"),
     ),
     PassRow(
         "AlterOpImpl",
@@ -175,9 +177,10 @@ OPERATOR_ROWS = (
         ("relax.transform.DecomposeOpsForInference()", "relax.transform.DecomposeOpsForInference('main')"),
         "src/relax/transform/decompose_ops.cc: batch_norm with moving statistics, tensor_to_shape",
         Place(HIGH),
-        promise=Promise(meaning=Meaning.ROUNDED, inference_only=True),
+        promise=Promise(meaning=Meaning.ROUNDED),
         fires=Fires(recipes=("batch_norm", "tensor_to_shape"), rate=Rate(10)),
         foreign=Foreign(name="DecomposeOps"),
+        excuses=Excuses(inference_only=True),
     ),
     PassRow(
         "DecomposeOpsForTraining",
@@ -193,8 +196,9 @@ OPERATOR_ROWS = (
         ("relax.transform.FoldBatchnormToConv2D()",),
         "python/tvm/relax/transform/fold_batch_norm_to_conv2d_for_inference.py: scales the weights instead",
         Place(HIGH),
-        promise=Promise(meaning=Meaning.ROUNDED, idempotent=False, inference_only=True),
+        promise=Promise(meaning=Meaning.ROUNDED, idempotent=False),
         fires=Fires(recipes=("conv2d_batch_norm",), wants=frozenset({Feature.CONSTANTS}), rate=Rate(13)),
+        excuses=Excuses(inference_only=True),
     ),
     PassRow(
         "ToMixedPrecision",
@@ -219,7 +223,6 @@ OPERATOR_ROWS = (
             # the pass takes float32 modules only, and its result is none
             lowers_to="float16",
             idempotent=False,
-            asks="FInferMixedPrecision",
         ),
         fires=Fires(
             recipes=("matmul_chain", "conv2d_chain", "tuple_bound"),
@@ -227,6 +230,7 @@ OPERATOR_ROWS = (
             rate=Rate(4),
         ),
         foreign=Foreign(by_arguments=True),
+        blame=Blame(asks="FInferMixedPrecision"),
     ),
     PassRow(
         "FastMathTransform",
@@ -315,9 +319,10 @@ PATTERN_ROWS = (
         "MergeCompositeFunctions",
         ("relax.transform.MergeCompositeFunctions()",),
         "src/relax/transform/merge_composite_functions.cc: neighbouring composites of one backend",
-        Place(HIGH, prepared_by=("FuseOpsByPattern",)),
+        Place(HIGH),
         promise=Promise(idempotent=False, keeps_functions=False, buildable=False),
         fires=Fires(recipes=("conv2d_chain", "matmul_bias_relu", "diamond"), rate=Rate(4)),
+        setup=Setup(prepared_by=("FuseOpsByPattern",)),
     ),
     PassRow(
         "RunCodegen",

@@ -1,7 +1,8 @@
 """What a row of the pass table says of a pass: its constructor, its place among passes, its promises, what fires it.
 
-The rows are in the other files of this folder. What the passes of a case are applied to is drawn elsewhere; what
-constructors may ask of a program is in `generators.program_facts`.
+The rows are in the other files of this folder; what few of them say besides is in `generators.passes.records`. What the
+passes of a case are applied to is drawn elsewhere; what constructors may ask of a program is in
+`generators.program_facts`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, IntEnum, auto
 
 from generators.compat.texts import native
+from generators.passes.records import Blame, Builds, Census, Excuses, Foreign, Vocabulary
 from generators.program_facts import Feature, ProgramFacts
 from generators.source import Source
 
@@ -161,8 +163,6 @@ class Place:
     """The phases that the pass is documented for."""
     gives: Phase | None = None
     """The phase that the pass leads to; None where the module stays in its phase."""
-    prepared_by: tuple[str, ...] = ()
-    """Passes to apply just before: without them this one has nothing to do."""
     synchronises: frozenset[str] = frozenset()
     """The scopes of `EVERY_SCOPE` in which barriers between threads are explicit from here on: what none of them orders
     may race."""
@@ -178,26 +178,32 @@ class Place:
     """The option of the PassContext without which the pass changes nothing."""
     first_only: bool = False
     """The pass takes a module straight from the front end: no pass may stand before it."""
+    overwrites: bool = False
+    """Afterwards calls that count as pure overwrite values in place. Passes that replace a value by an equal one do not
+    expect that, so that only lowering may follow (relax.op.call_tir_inplace warns of it)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Setups: what the one before this pass does for it, and what becomes of this pass in that of another."""
+
+    prepared_by: tuple[str, ...] = ()
+    """Passes to apply just before: without them this one has nothing to do."""
+    phases: frozenset[Phase] = frozenset()
+    """Of the phases of its place, those in which it has something to do, where passes before it have done that in the
+    others: a share of the sequences that begin with it begin in one of these."""
     of_blocks: bool = False
     """The pass takes every PrimFunc for one of sblocks. A setup leaves it out where a program has others."""
     of_any_loops: bool = False
     """The pass takes PrimFuncs of loops as LowerOpaqueBlock leaves them. A share of its setups leaves out the passes
     that only tidy loops before."""
-    setup_without: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     """Passes of the TIR pipeline that the setup leaves out where this one is drawn by itself: they break what it looks
     for, which the official pipelines show often enough."""
     makes_loops: bool = False
     """Without this pass of the TIR pipeline there are no loops, or no threads, after LowerOpaqueBlock. The other passes
     before it only tidy. (LowerOpaqueBlock removes loops of one iteration unless AnnotateIrregularLoop has marked them.)
     """
-    overwrites: bool = False
-    """Afterwards calls that count as pure overwrite values in place. Passes that replace a value by an equal one do not
-    expect that, so that only lowering may follow (relax.op.call_tir_inplace warns of it)."""
-    expects_forced: bool = False
-    """The pass brings in impure calls and is documented to come after RemovePurityChecking. Where it comes earlier,
-    an impure result is no finding."""
-    left_out_by: str = ""
-    """The option of the PassContext with which `tvm.tirx.build` leaves the pass out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,19 +219,10 @@ class Promise:
     idempotent: bool = True
     """A second application changes nothing. False where what the pass makes can give it new work: rewrites of patterns
     may."""
-    again_with: frozenset[str] = frozenset()
-    """Operators and module attributes with which an idempotent pass does more at a second application."""
-    applies: tuple[str, ...] = ()
-    """Passes without this promise that it applies inside of itself. What a second application changes is theirs where
-    one of them alone changes the result, too."""
     keeps_functions: bool = True
     """Every function stays. (Public Relax functions that a user calls stay in any case.)"""
-    of_all_functions: bool = False
-    """What it does to one function follows from all of the module, dead ones too, on purpose."""
     keeps_attributes: bool = True
     """Functions that stay keep their attributes."""
-    consumes: frozenset[str] = frozenset()
-    """Attributes of functions that are a request to this pass, which removes them when it has done it."""
     keeps_buffers: bool = True
     """False where the calls of a PrimFunc must be changed afterwards to give it other tensors, which the pass does not
     do itself."""
@@ -234,22 +231,6 @@ class Promise:
     buildable: bool = True
     """False where the result is for an external code generator: local functions stay in it, so that they must be lifted
     before an official pipeline can follow."""
-    inference_only: bool = False
-    """The pass takes every batch_norm for one of inference, whatever its attribute `training` says."""
-    refuses: str | None = None
-    """A regular expression: an internal error with such a message refuses what the pass is not for."""
-    lowers: frozenset[str] = frozenset()
-    """Operators that no other pass of an official pipeline lowers. LegalizeOps leaves them."""
-    asks: str = ""
-    """The attribute of operators that holds what the pass does to each: it has code for every one of them."""
-    evaluates: bool = False
-    """Values of the module are computed with the code that `tvm.tirx.build` makes of it: where a pass of that build is
-    wrong, so is the result."""
-    needed_by_vm: bool = False
-    """Without this pass of the official pipelines, operators stay that the VM cannot run."""
-    follows_annotations: bool = False
-    """The pass does as annotations of loops say, which the reference ignores: where its result is wrong, the fault may
-    be that of the pass that wrote the annotation."""
 
     @property
     def keeps_signature(self) -> bool:
@@ -290,57 +271,22 @@ class Fires:
     pass that names one of them is about the same shapes."""
     hints: frozenset[str] = frozenset()
     """Annotations and attributes (rows of `generators.tir.hints`) that the pass reads: drawn PrimFuncs get some."""
-    shapes: tuple[str, ...] = ()
-    """Recipes with the nodes that the code of the pass names, where that can be read. A share of its programs gets
-    one."""
-    prim_shapes: tuple[str, ...] = ()
-    """Shapes of PrimFunc with the nodes of TIR that the code of the pass names, where that can be read. Some of the
-    programs for a pass of loops get one."""
     wants: frozenset[Feature] = frozenset()
     """Features that the pass needs."""
-    operators: tuple[str, ...] = ()
-    """Operators that the code of the pass names, where that can be read: chains of them are drawn."""
     draw_source: Callable[[Source, ProgramFacts], str | None] | None = None
     """Makes a constructor expression for a program; None when the program has no use for the pass."""
     options: tuple[str, ...] = ()
     """Configurations of the PassContext that the pass reads, dicts as Python text. Half of its applications get one,
     and all where it acts with an option alone."""
-    no_build_sets: str = ""
-    """Why no row of `oracles.builds.cpu_builds` sets the option of the PassContext that has the name of the pass; "" if
-    there is no such option, or a row sets it."""
-    phases: frozenset[Phase] = frozenset()
-    """Of the phases of its place, those in which it has something to do, where passes before it have done that in the
-    others: a share of the sequences that begin with it begin in one of these."""
     in_repertoire: bool = True
     """False where the pass has something to do on targets with threads only."""
-    at_least: float | None = None
-    """The share of its applications by itself that change the module, where `PassRow.floor` asks too much."""
-    why_fewer: str = ""
-    """The reason for `at_least`."""
     rate: Rate | None = None
     """How often the pass has changed a module, from which follows how often it is drawn (`generators.passes.need`);
     None where that was in one of 2,000 cases at most, or the row is new."""
-    quiet: str = ""
-    """Why no program here shows a change by the structural hash; "" where programs do."""
 
     def measured(self, per_1000: int) -> Fires:
         """The same for a pass with this rate."""
         return replace(self, rate=Rate(per_1000))
-
-
-@dataclass(frozen=True, slots=True)
-class Foreign:
-    """What to know of the pass where a test or a script of a user applies it: a pass object shows no arguments."""
-
-    name: str = ""
-    """What the pass object is called, where that is not the name of the row. Several rows may share one."""
-    sources: tuple[str, ...] = ()
-    """More constructors to compare with."""
-    by_arguments: bool = False
-    """What the pass keeps follows from its arguments: other kernels, other legalisations, another precision."""
-    in_place_only: bool = False
-    """The pass changes how a PrimFunc is called, or asks for one in the form that the passes before it leave: its
-    numbers say nothing about a PrimFunc that a test wrote by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,6 +303,12 @@ class PassRow:
     promise: Promise = Promise()
     fires: Fires = Fires()
     foreign: Foreign = Foreign()
+    setup: Setup = Setup()
+    excuses: Excuses = Excuses()
+    blame: Blame = Blame()
+    builds: Builds = Builds()
+    census: Census = Census()
+    vocabulary: Vocabulary = Vocabulary()
     role: Role | None = None
     """What other rooms need the pass for."""
 
@@ -369,8 +321,8 @@ class PassRow:
     def floor(self) -> float:
         """The share of the applications of the pass by itself that change the module, at least: held by the census of
         passes in the tests."""
-        if self.fires.at_least is not None:
-            return self.fires.at_least
+        if self.census.at_least is not None:
+            return self.census.at_least
         return PLANTED_FLOOR if self.fires.recipes or self.fires.prim_recipes else FLOOR
 
     def draw(self, source: Source, facts: ProgramFacts) -> str | None:

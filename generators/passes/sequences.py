@@ -94,7 +94,7 @@ class _RandomWalk:
         """The passes that taking this one adds: those that prepare it, so far as they do not hold already; itself; and
         what must follow it."""
         names = self._names
-        for name in row.place.prepared_by:
+        for name in row.setup.prepared_by:
             if name not in standing(names, self.table):
                 names = (*names, name)
         return (*names[len(self.steps) :], row.name, *(() if row.promise.buildable else (_LIFT,)))
@@ -117,7 +117,7 @@ class _RandomWalk:
         """Appends the pass after those that prepare it, and the pass that must follow it."""
         alone, taken = not any(not step.setup for step in self.steps), len(self.steps)
         for name in self._to_come(row):
-            self.steps.append(PlannedPass(name, self.tier, setup=alone and name in row.place.prepared_by))
+            self.steps.append(PlannedPass(name, self.tier, setup=alone and name in row.setup.prepared_by))
         self.in_order = self.in_order and not breaches(self._names, self.table, since=taken)
         self.open = self.open and row.promise.buildable
         self.phase = self.phase if row.place.gives is None else row.place.gives
@@ -151,8 +151,8 @@ class _Ground:
 
 def _tidies(name: str) -> bool:
     """Whether loops come out of the TIR pipeline without this pass of it, only less tidy."""
-    place = PASSES[name].place
-    return name in TIR_PIPELINE and not place.makes_loops and place.gives is not Phase.FLAT
+    row = PASSES[name]
+    return name in TIR_PIPELINE and not row.setup.makes_loops and row.place.gives is not Phase.FLAT
 
 
 def _pool(table: Table, under_test: Sequence[str] | None, target: TargetRow) -> tuple[PassRow, ...]:
@@ -176,11 +176,11 @@ def _first_row(source: Source, pool: tuple[PassRow, ...], target: TargetRow) -> 
 
 def _draw_single(source: Source, ground: _Ground, length: int) -> _RandomWalk:
     row = _first_row(source, ground.pool, ground.target)
-    firing = row.fires.phases and source.flip(KNOBS.sequences.firing_phase)
-    phase = source.pick(sorted(row.fires.phases if firing else row.place.phases))
-    of_loops = row.place.of_any_loops and phase in (Phase.LOOPS, Phase.FLAT)
+    firing = row.setup.phases and source.flip(KNOBS.sequences.firing_phase)
+    phase = source.pick(sorted(row.setup.phases if firing else row.place.phases))
+    of_loops = row.setup.of_any_loops and phase in (Phase.LOOPS, Phase.FLAT)
     bare = of_loops and source.flip(KNOBS.sequences.bare)
-    walk = ground.walk(phase, bare=bare, without=row.place.setup_without)
+    walk = ground.walk(phase, bare=bare, without=row.setup.without)
     walk.take(row)
     return walk
 
@@ -351,11 +351,11 @@ def instantiate(
     dropped: list[str] = []
     for step in steps:
         row = table[step.name]
-        if step.setup and row.place.of_blocks and Feature.LOOPS_ALONE in facts.features:
+        if step.setup and row.setup.of_blocks and Feature.LOOPS_ALONE in facts.features:
             continue
         official = row.sources and (step.tier == "A" or step.setup)
         text = row.sources[0] if official else row.draw(source, facts)
-        if text is None or any(name in dropped for name in row.place.prepared_by):
+        if text is None or any(name in dropped for name in row.setup.prepared_by):
             dropped.append(step.name)
         elif step.setup:
             setup.append(PassCall(step.name, text))

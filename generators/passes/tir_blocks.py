@@ -9,7 +9,8 @@ from dataclasses import replace
 from generators.passes import tir_marks as marks
 from generators.passes.options import SIMPLIFY
 from generators.passes.phases import at, span
-from generators.passes.row import Fires, PassRow, Phase, Place, Promise, Rate
+from generators.passes.records import Excuses
+from generators.passes.row import Fires, PassRow, Phase, Place, Promise, Rate, Setup
 from generators.passes.tir_row import AGAIN, tir_row
 
 _CURRENT = "tvm.target.Target.current()"
@@ -19,51 +20,58 @@ ROWS: tuple[PassRow, ...] = (
     tir_row(
         "tirx.BindTarget",
         "src/tirx/transform/primfunc_utils.cc: gives every function the attribute target",
-        Place(at(Phase.SYMBOLED), gives=Phase.BOUND, needs_target=True, makes_loops=True),
+        Place(at(Phase.SYMBOLED), gives=Phase.BOUND, needs_target=True),
         Promise(keeps_attributes=False),
         fires=Fires(rate=Rate(48)),
+        setup=Setup(makes_loops=True),
         argument=_WITH_HOST,
     ),
     tir_row(
         "s_tir.CanonicalizeLoop",
         "src/s_tir/transform/canonicalize_loop.cc: loops start at 0 and step by 1",
         Place(span(Phase.BOUND, Phase.STORAGE)),
+        fires=Fires(prim_recipes=("moved_loops",), rate=Rate(6)),
         # the pipeline has it first of all, and no pass after it moves the start of a loop
-        fires=Fires(prim_recipes=("moved_loops",), phases=at(Phase.BOUND), rate=Rate(6)),
+        setup=Setup(phases=at(Phase.BOUND)),
     ),
     tir_row(
         "s_tir.LowerCrossThreadReduction",
         "src/s_tir/transform/lower_cross_thread_reduction.cc: reductions over threads of a GPU",
-        Place(at(Phase.BOUND), makes_loops=True),
+        Place(at(Phase.BOUND)),
         # thread variables stand in blocks that are not opaque yet; TVM's tests have check_well_formed=False
         Promise(idempotent=False, well_formed=False),
         fires=marks.on_threads("thread_reduction").measured(4),
+        setup=Setup(makes_loops=True),
     ),
     tir_row(
         "s_tir.LowerInitBlock",
         "src/s_tir/transform/lower_init_block.cc: init becomes a condition on the reduction axes",
-        Place(at(Phase.BOUND), gives=Phase.INIT, makes_loops=True),
+        Place(at(Phase.BOUND), gives=Phase.INIT),
         AGAIN,
         fires=Fires(rate=Rate(12)),
+        setup=Setup(makes_loops=True),
     ),
     tir_row(
         "s_tir.PlanAndUpdateBufferAllocationLocation",
         "src/s_tir/transform/plan_update_buffer_allocation_location.cc: allocations move to where they are used",
-        Place(at(Phase.INIT), gives=Phase.PLACED, makes_loops=True),
+        Place(at(Phase.INIT), gives=Phase.PLACED),
         fires=Fires(prim_recipes=("buffers_of_a_loop",), rate=Rate(8)),
+        setup=Setup(makes_loops=True),
     ),
     tir_row(
         "s_tir.ConvertBlocksToOpaque",
         "src/s_tir/transform/convert_blocks_to_opaque.cc: block axes become their bindings",
-        Place(at(Phase.PLACED), gives=Phase.OPAQUE, makes_loops=True),
+        Place(at(Phase.PLACED), gives=Phase.OPAQUE),
         AGAIN,
         fires=Fires(rate=Rate(24)),
+        setup=Setup(makes_loops=True),
     ),
     tir_row(
         "s_tir.LiftThreadBinding",
         "src/s_tir/transform/lift_thread_binding.cc: thread loops of GPUs",
-        Place(at(Phase.OPAQUE), makes_loops=True),
+        Place(at(Phase.OPAQUE)),
         fires=marks.ON_THREADS.measured(4),
+        setup=Setup(makes_loops=True),
     ),
     tir_row(
         "s_tir.ManifestSharedMemoryLocalStage",
@@ -86,15 +94,17 @@ ROWS: tuple[PassRow, ...] = (
     tir_row(
         "s_tir.UnifyThreadBinding",
         "src/s_tir/transform/unify_thread_binding.cc: thread loops of GPUs",
-        Place(at(Phase.COMPACT), makes_loops=True),
+        Place(at(Phase.COMPACT)),
         fires=marks.ON_THREADS.measured(8),
+        setup=Setup(makes_loops=True),
     ),
     tir_row(
         "s_tir.LowerMatchBuffer",
         "src/s_tir/transform/lower_match_buffer.cc: matched buffers become their source",
-        Place(at(Phase.COMPACT), makes_loops=True),
+        Place(at(Phase.COMPACT)),
         AGAIN,
-        fires=Fires(prim_recipes=("matched_regions",), rate=Rate(2)),
+        fires=Fires(prim_recipes=("matched_regions",), marks=("match_buffers", "MatchBufferRegion"), rate=Rate(2)),
+        setup=Setup(makes_loops=True),
     ),
     tir_row(
         "s_tir.StmtSimplify",
@@ -111,8 +121,9 @@ ROWS: tuple[PassRow, ...] = (
     tir_row(
         "s_tir.AnnotateIrregularLoop",
         "src/s_tir/transform/annotate_irregular_loop.cc: marks loops with break and continue",
-        Place(at(Phase.COMPACT), makes_loops=True),
+        Place(at(Phase.COMPACT)),
         fires=Fires(prim_recipes=("jumping_loops",)),
+        setup=Setup(makes_loops=True),
     ),
     tir_row(
         "s_tir.InjectSoftwarePipeline",
@@ -124,16 +135,17 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.TransformMmaBufferLayout",
         "src/s_tir/transform/transform_mma_buffer_layout.cc: fragments of tensor cores",
         Place(at(Phase.COMPACT)),
-        # the map of the accumulators is a function that tvm.s_tir.tensor_intrin.cuda registers: its import takes 40 s
-        Promise(idempotent=False, refuses=r"index_map_func\.has_value\(\)"),
         fires=marks.on_threads("mma_registers"),
+        # the map of the accumulators is a function that tvm.s_tir.tensor_intrin.cuda registers: its import takes 40 s
+        excuses=Excuses(refuses=r"index_map_func\.has_value\(\)"),
     ),
     tir_row(
         "s_tir.LowerOpaqueBlock",
         "src/s_tir/transform/lower_opaque_block.cc: blocks become their bodies, their buffers allocations",
-        Place(at(Phase.COMPACT), gives=Phase.LOOPS, prepared_by=("s_tir.LowerMatchBuffer",), makes_loops=True),
+        Place(at(Phase.COMPACT), gives=Phase.LOOPS),
         AGAIN,
         fires=Fires(rate=Rate(28)),
+        setup=Setup(prepared_by=("s_tir.LowerMatchBuffer",), makes_loops=True),
     ),
 )
 """In the order of the pipeline."""

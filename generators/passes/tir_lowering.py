@@ -11,11 +11,11 @@ from generators.passes import tir_blocks
 from generators.passes import tir_marks as marks
 from generators.passes.options import HOIST_CONDITIONS, MERGE_STATIC, PARTITION, SIMPLIFY, UNROLL, VECTORIZE
 from generators.passes.phases import at, span
+from generators.passes.records import Blame, Builds, Census, Foreign
 from generators.passes.row import (
     LIBRARY,
     Documented,
     Fires,
-    Foreign,
     Meaning,
     PassRow,
     Phase,
@@ -23,6 +23,7 @@ from generators.passes.row import (
     Promise,
     Rate,
     Role,
+    Setup,
 )
 from generators.passes.tir_row import AGAIN, tir_row
 
@@ -65,9 +66,11 @@ ROWS: tuple[PassRow, ...] = (
     tir_row(
         "tirx.VectorizeLoop",
         "src/tirx/transform/vectorize_loop.cc: vectorised loops become vectors",
-        Place(at(Phase.FLAT), gives=Phase.VECTORS, of_any_loops=True),
-        Promise(follows_annotations=True),
+        Place(at(Phase.FLAT), gives=Phase.VECTORS),
+        AGAIN,
         fires=Fires(options=VECTORIZE, prim_recipes=marks.VECTOR_LOOPS, rate=Rate(4)),
+        setup=Setup(of_any_loops=True),
+        blame=Blame(follows_annotations=True),
         argument="True",
         sources=("tirx.transform.VectorizeLoop(False)",),
     ),
@@ -80,17 +83,20 @@ ROWS: tuple[PassRow, ...] = (
     tir_row(
         "s_tir.InjectDoubleBuffer",
         "src/s_tir/transform/inject_double_buffer.cc: marked buffers are doubled",
-        # these replace the buffer, and not in the mark
-        Place(at(Phase.VECTORS), setup_without=("s_tir.CompactBufferAllocation", "tirx.NarrowDataType")),
+        Place(at(Phase.VECTORS)),
         fires=marks.DOUBLE_BUFFERS.measured(2),
+        builds=Builds(no_build_sets="for buffers that are marked for it; the pass table has it"),
+        # these replace the buffer, and not in the mark
+        setup=Setup(without=("s_tir.CompactBufferAllocation", "tirx.NarrowDataType")),
     ),
     tir_row(
         "tirx.StorageRewrite",
         "src/tirx/transform/storage_rewrite.cc: allocations share memory that is free again",
-        Place(at(Phase.VECTORS), gives=Phase.STORAGE, left_out_by="tirx.disable_storage_rewrite"),
+        Place(at(Phase.VECTORS), gives=Phase.STORAGE),
         fires=Fires(
             options=MERGE_STATIC, prim_recipes=("buffers_of_vectors", "short_lives", "carried_lives"), rate=Rate(19)
         ),
+        builds=Builds(left_out_by="tirx.disable_storage_rewrite"),
     ),
     tir_row(
         "s_tir.HoistIfThenElse",
@@ -121,7 +127,8 @@ ROWS: tuple[PassRow, ...] = (
         "tirx.RemoveNoOp",
         "src/tirx/transform/remove_no_op.cc: statements without effect",
         Place(span(Phase.FLAT, Phase.STORAGE)),
-        fires=Fires(prim_recipes=("no_ops",), no_build_sets="a limit of steps for debugging, and the profiler's calls"),
+        fires=Fires(prim_recipes=("no_ops",)),
+        builds=Builds(no_build_sets="a limit of steps for debugging, and the profiler's calls"),
     ),
     tir_row(
         "s_tir.RewriteUnsafeSelect",
@@ -132,8 +139,9 @@ ROWS: tuple[PassRow, ...] = (
     tir_row(
         "tirx.CommonSubexprElim",
         "src/tirx/transform/common_subexpr_elim.cc: equal expressions are computed once",
-        Place(span(Phase.FLAT, Phase.STORAGE), left_out_by="tirx.disable_cse_tir"),
+        Place(span(Phase.FLAT, Phase.STORAGE)),
         fires=marks.ON_INTEGERS.measured(25),
+        builds=Builds(left_out_by="tirx.disable_cse_tir"),
     ),
     tir_row(
         "tirx.FP8ComputeLegalize",
@@ -148,7 +156,8 @@ ROWS: tuple[PassRow, ...] = (
         "s_tir.VerifyVTCMLimit",
         "src/s_tir/transform/verify_vtcm_limit.cc: checks memory of Hexagon",
         Place(at(Phase.STORAGE)),
-        fires=marks.CHECK,
+        fires=marks.ON_THREADS,
+        census=marks.CHECK,
     ),
     tir_row(
         "s_tir.LowerVtcmAlloc",
@@ -161,7 +170,8 @@ ROWS: tuple[PassRow, ...] = (
         "tirx.VerifyMemory",
         "src/tirx/analysis/verify_memory.cc: refuses host code that touches memory of a device",
         Place(span(Phase.FLAT, Phase.STORAGE)),
-        fires=marks.CHECK,
+        fires=marks.ON_THREADS,
+        census=marks.CHECK,
         role=Role.GUARDS_DEVICE_MEMORY,
     ),
     tir_row(
@@ -169,7 +179,7 @@ ROWS: tuple[PassRow, ...] = (
         "src/tirx/transform/primfunc_utils.cc: marks the only function as the entry",
         Place(span(Phase.BOUND, Phase.STORAGE)),
         Promise(idempotent=False, keeps_attributes=False),
-        fires=Fires(
+        census=Census(
             quiet="marks the entry of a module whose only public function is a PrimFunc; where a public Relax function "
             "calls the PrimFuncs, as in every program here, it leaves the module as it is"
         ),
@@ -183,10 +193,12 @@ ROWS: tuple[PassRow, ...] = (
                 gives=Phase.SYNCED if scope == "warp" else None,
                 # from the last of them on, an access without a barrier is a race in memory of any scope
                 synchronises=frozenset({scope, "global"} if scope == "warp" else {scope}),
-                prepared_by=(f"{SYNCHRONISES}[shared]", f"{SYNCHRONISES}[shared.dyn]") if scope == "warp" else (),
             ),
             fires=marks.BARRIERS[scope],
             foreign=Foreign(name=SYNCHRONISES),
+            setup=Setup(
+                prepared_by=(f"{SYNCHRONISES}[shared]", f"{SYNCHRONISES}[shared.dyn]") if scope == "warp" else ()
+            ),
             role=Role.SYNCHRONISES,
             argument=f"'{scope}'",
         )

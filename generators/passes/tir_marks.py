@@ -4,11 +4,12 @@ of PrimFunc that hold them."""
 from __future__ import annotations
 
 from generators.passes.options import DOUBLE_BUFFER, MERGE_STATIC
+from generators.passes.records import Census
 from generators.passes.row import Fires, Rate
 from generators.program_facts import Feature
 
 ON_THREADS = Fires(in_repertoire=False)
-CHECK = Fires(in_repertoire=False, quiet="a check: it gives back the module that it gets, or refuses it")
+CHECK = Census(quiet="a check: it gives back the module that it gets, or refuses it")
 ON_INTEGERS = Fires(wants=frozenset({Feature.INTEGERS}))
 """For passes that rewrite integer expressions: they are tried on functions that go through small ranges."""
 VECTOR_LOOPS = ("lane_arithmetic", "lane_conditions", "vector_tails", "vectors_in_vector_loops")
@@ -37,7 +38,6 @@ DOUBLE_BUFFERS = Fires(
     prim_recipes=("double_buffers", "double_buffered_tile"),
     marks=("double_buffer_scope", "double_buffer_write"),
     options=DOUBLE_BUFFER,
-    no_build_sets="for buffers that are marked for it; the pass table has it",
 )
 REDUCTIONS = Fires(
     prim_recipes=("thread_allreduce", "thread_reduction"),

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from generators.passes.options import HOIST_EXPRESSIONS
 from generators.passes.phases import span
+from generators.passes.records import Builds, Census, Excuses, Foreign
 from generators.passes.row import (
     LIBRARY,
     Documented,
     Fires,
-    Foreign,
     Meaning,
     PassRow,
     Phase,
@@ -56,27 +56,29 @@ ROWS: tuple[PassRow, ...] = (
         ("s_tir.transform.ConvertSSA()",),
         "src/s_tir/transform/convert_ssa.cc: every variable, block axes too, is defined once",
         Place(BLOCKS),
-        fires=Fires(prim_recipes=("twins", "block_twins"), quiet=_NAMES_ALONE),
+        fires=Fires(prim_recipes=("twins", "block_twins")),
+        census=Census(quiet=_NAMES_ALONE),
     ),
     PassRow(
         "tirx.ConvertSSA",
         ("tirx.transform.ConvertSSA()",),
         "src/tirx/transform/ir_utils.cc: every variable is defined once",
         Place(LOOPS),
-        fires=Fires(prim_recipes=("twins", "block_twins"), quiet=_NAMES_ALONE),
+        fires=Fires(prim_recipes=("twins", "block_twins")),
+        census=Census(quiet=_NAMES_ALONE),
     ),
     PassRow(
         "tirx.ForceNarrowIndexToInt32",
         ("tirx.transform.ForceNarrowIndexToInt32()",),
         "src/tirx/transform/force_narrow_index_to_i32.cc: 64-bit integers become 32-bit ones, as WebGPU wants",
         Place(LOOPS),
-        promise=Promise(
-            # a sum that no longer fits is an overflow, which the reference discards; T.clz gets a cast each time
-            idempotent=False,
-            refuses=r"has dtype (T\.)?int64\. The function is|max_value\(target_data_type_\)|exceeds range of int32",
-        ),
+        # a sum that no longer fits is an overflow, which the reference discards; T.clz gets a cast each time
+        promise=Promise(idempotent=False),
         fires=Fires(wants=frozenset({Feature.INTEGERS})),
         foreign=Foreign(name="tirx.NarrowDataType"),
+        excuses=Excuses(
+            refuses=r"has dtype (T\.)?int64\. The function is|max_value\(target_data_type_\)|exceeds range of int32"
+        ),
     ),
     PassRow(
         "tirx.InlinePrivateFunctions",
@@ -114,9 +116,8 @@ ROWS: tuple[PassRow, ...] = (
         "src/s_tir/transform/hoist_expression.cc: conditions and bindings move out of loops",
         Place(LOOPS),
         promise=Promise(idempotent=False),
-        fires=Fires(
-            options=HOIST_EXPRESSIONS, no_build_sets="of a pass in no pipeline; the pass table has it", rate=Rate(2)
-        ),
+        fires=Fires(options=HOIST_EXPRESSIONS, rate=Rate(2)),
+        builds=Builds(no_build_sets="of a pass in no pipeline; the pass table has it"),
     ),
     PassRow(
         "s_tir.RemoveStoreUndef",
@@ -139,10 +140,10 @@ ROWS: tuple[PassRow, ...] = (
             # the mark stays on the rest of the block, which the pass cannot read
             idempotent=False,
             keeps_buffers=False,
-            # the mark is of a block that copies: another pass, or a reduction, may have made it another one
-            refuses=r"Check failed: \((store|load)\) is false",
         ),
         fires=Fires(prim_recipes=("rewritten_weights",), rate=Rate(7)),
+        # the mark is of a block that copies: another pass, or a reduction, may have made it another one
+        excuses=Excuses(refuses=r"Check failed: \((store|load)\) is false"),
     ),
     PassRow(
         "s_tir.UseAssumeToReduceBranches",
@@ -160,12 +161,14 @@ ROWS: tuple[PassRow, ...] = (
             recipes=("injective_then_reduce", "matmul_chain"),
             wants=frozenset({Feature.GPU_TARGET, Feature.PRIM_FUNCS}),
             in_repertoire=False,
-            at_least=0.1,
-            why_fewer="most applications end by a check of TVM's: a root block of several blocks is taken for a "
-            "leaf, 'Duplicated block name root' (39 of 58); a pass that dies changes nothing",
             rate=Rate(2),
         ),
         foreign=Foreign(name="DefaultGPUSchedule"),
+        census=Census(
+            at_least=0.1,
+            why_fewer="most applications end by a check of TVM's: a root block of several blocks is taken for a "
+            "leaf, 'Duplicated block name root' (39 of 58); a pass that dies changes nothing",
+        ),
     ),
     PassRow(
         "tirx.LowerWarpMemory",
@@ -184,7 +187,8 @@ ROWS: tuple[PassRow, ...] = (
         ("s_tir.transform.LowerAsyncDMA()",),
         "src/s_tir/transform/lower_async_dma.cc: annotated copies, with tirx.use_async_copy",
         Place(frozenset({Phase.STORAGE})),
-        fires=Fires(in_repertoire=False, quiet="calls the DMA engine of Hexagon, which nothing here has"),
+        fires=Fires(in_repertoire=False),
+        census=Census(quiet="calls the DMA engine of Hexagon, which nothing here has"),
     ),
     PassRow(
         "s_tir.InjectPTXAsyncCopy",

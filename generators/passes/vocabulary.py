@@ -72,10 +72,11 @@ def with_vocabulary(row: PassRow, make: Callable[..., object]) -> PassRow:
     """The row of a loaded pass with the operators that its factory's code names, recipes with the nodes, and what
     makes the passes of TVM fire that it applies; passes of TIR have the last alone."""
     words = words_of(make)
-    fires = like_passes(row, words).fires
-    if row.fires.recipes:
-        fires = replace(fires, operators=operators_named(words), shapes=(*shapes_named(words), *fires.shapes))
-    return replace(row, fires=fires)
+    like = like_passes(row, words)
+    if not row.fires.recipes:
+        return like
+    shapes = (*shapes_named(words), *like.vocabulary.shapes)
+    return replace(like, vocabulary=replace(like.vocabulary, operators=operators_named(words), shapes=shapes))
 
 
 def like_passes(row: PassRow, words: Set[str]) -> PassRow:
@@ -91,14 +92,17 @@ def like_passes(row: PassRow, words: Set[str]) -> PassRow:
         row,
         fires=replace(
             row.fires,
-            shapes=tuple(recipe for each in known for recipe in each.recipes),
             prim_recipes=tuple(dict.fromkeys(recipe for other in named for recipe in other.fires.prim_recipes)),
             options=tuple(dict.fromkeys(text for each in fires for text in each.options)),
             hints=frozenset(words & HINTS.keys()),
+            wants=row.fires.wants | frozenset(want for each in known for want in each.wants if want in _OF_PROGRAMS),
+        ),
+        vocabulary=replace(
+            row.vocabulary,
+            shapes=tuple(recipe for each in known for recipe in each.recipes),
             prim_shapes=tuple(
                 dict.fromkeys(s for word, shapes in PRIM_SHAPES.items() if word in words for s in shapes)
             ),
-            wants=row.fires.wants | frozenset(want for each in known for want in each.wants if want in _OF_PROGRAMS),
         ),
     )
 
@@ -113,6 +117,7 @@ def _constructor(row: PassRow) -> str:
 
 
 _CONSTRUCTORS = frozenset(map(_constructor, PASSES.values()))
+_MARKS = frozenset(mark for row in PASSES.values() for mark in row.fires.marks)
 
 
 def operators_named(words: Set[str]) -> tuple[str, ...]:
@@ -189,7 +194,7 @@ class _Words:
                 self.found.update({name} & _NODES)
                 self.read(names.get(name))
             case ast.Attribute(value=owner, attr=name):
-                self.found.update({name} & (_NODES | _CONSTRUCTORS), _operator(owner, name))
+                self.found.update({name} & (_NODES | _CONSTRUCTORS | _MARKS), _operator(owner, name))
 
 
 def _content(cell: CellType) -> object:

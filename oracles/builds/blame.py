@@ -28,7 +28,7 @@ def excuses(first: str | None) -> bool:
     where it follows annotations, which may be wrong."""
     if first is None or first == CODEGEN:
         return False
-    return first not in PASSES or not PASSES[first].promise.follows_annotations
+    return first not in PASSES or not PASSES[first].blame.follows_annotations
 
 
 def lowering_of(module: IRModule, phase: Phase, builder: str = LLVM.name) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ class CpuBuild:
 
 def _leaving_out(name: str, option: str) -> CpuBuild:
     """A build without the pass that an option leaves out."""
-    (left_out,) = (row.name for row in PASSES.values() if row.place.left_out_by == option)
+    (left_out,) = (row.name for row in PASSES.values() if row.builds.left_out_by == option)
     return _configured(name, f"without {left_out}", f'{{"{option}": True}}', without=(left_out,))
 
 
@@ -199,7 +199,7 @@ NO_ROW: dict[str, str] = {
         ),
         "profiling by functions that Hexagon's run time alone has",
     ),
-    **{row.name: row.fires.no_build_sets for row in PASSES.values() if row.fires.no_build_sets},
+    **{row.name: row.builds.no_build_sets for row in PASSES.values() if row.builds.no_build_sets},
     "tirx.enable_fast_math": "meant to change the numbers",
     "testing.immutable_module": "a check of passes; it builds nothing else",
     **dict.fromkeys(

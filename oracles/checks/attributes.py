@@ -64,7 +64,7 @@ def _lost_functions(step: Step) -> Iterator[Loss]:
             mine = {
                 key: value
                 for key, value in _entries(function.attrs).items()
-                if (step.row.promise.keeps_signature or key not in CONVENTION) and key not in step.row.promise.consumes
+                if (step.row.promise.keeps_signature or key not in CONVENTION) and key not in step.row.excuses.consumes
             }
             yield from _lost(mine, _entries(after[name].attrs), "function attribute", name)
 

@@ -98,7 +98,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("dead code") with the error, or the first difference in the live part."""
     if (reason := incomparable(step)) is not None:
         return Skipped(reason)
-    if step.row.promise.of_all_functions:
+    if step.row.excuses.of_all_functions:
         return Skipped("what the pass does to a function follows from all of them", applies=False)
     settled = _settled(step, bench)
     if settled is None:

@@ -28,7 +28,7 @@ EXECUTABLE = frozenset(
     }
 )
 """Operators that the VM's code generator has instructions for."""
-LOWERING = frozenset(row.name for row in PASSES.values() if row.promise.needed_by_vm)
+LOWERING = frozenset(row.name for row in PASSES.values() if row.builds.needed_by_vm)
 """The passes that together leave nothing but what the VM can run: without one of them, operators stay by right."""
 
 

@@ -53,8 +53,8 @@ def judge(step: Step, bench: Bench) -> Verdict:
 
 
 def does_more_again(row: PassRow, module: IRModule) -> bool:
-    """Whether the module holds something of `Promise.again_with`."""
-    again_with = row.promise.again_with
+    """Whether the module holds something of `Excuses.again_with`."""
+    again_with = row.excuses.again_with
     if not again_with:
         return False
     attributes = any(module.attrs and key in module.attrs for key in again_with)
@@ -63,7 +63,7 @@ def does_more_again(row: PassRow, module: IRModule) -> bool:
 
 def _unsettled_inside(step: Step, bench: Bench) -> str | None:
     """A pass that this one applies inside of itself, and that changes the result when it is applied alone."""
-    for name in step.row.promise.applies:
+    for name in step.row.blame.applies:
         alone = bench.apply(default_call(name), step.after)
         if not isinstance(alone, Raised) and not same_bindings(step.after, alone):
             return name

@@ -25,7 +25,7 @@ LEGALIZE = the(Role.LEGALIZES).name
 def undispatched(module: IRModule, applied: Iterable[str]) -> bool:
     """Whether a legalised module holds operators whose pass has not been applied, so that it cannot be built."""
     names = set(applied)
-    missing = frozenset[str]().union(*(row.promise.lowers for row in PASSES.values() if row.name not in names))
+    missing = frozenset[str]().union(*(row.builds.lowers for row in PASSES.values() if row.name not in names))
     return any(call.op.name in missing for call, _ in operator_calls(module))
 
 

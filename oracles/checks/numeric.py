@@ -39,7 +39,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
         meaning.numbers = meaning.numbers.coarser(step.row.promise.lowers_to)
     if isinstance(meaning.numbers.expected, NoMeaning):
         return Skipped(meaning.numbers.expected.reason, stop=meaning.numbers.expected.stop)
-    if step.row.promise.inference_only and _trains(step.before):
+    if step.row.excuses.inference_only and _trains(step.before):
         meaning.lost = "numbers: inference form of a training batch_norm"
         return Skipped(meaning.lost)
     outcome = meaning.numbers.judge_module(step.after, step.end.calling, step.end.synchronised)

@@ -90,7 +90,7 @@ def _callee_is_pure(callee: Expr) -> bool:
 
 def is_known_order(step: Step) -> bool:
     """Whether a pass that must come after RemovePurityChecking comes before it."""
-    if not step.row.place.expects_forced:
+    if not step.row.excuses.expects_forced:
         return False
     functions = [function for _, function in relax_functions(step.before)]
     return any(function.is_pure and not T.is_force_pure(function) for function in functions)

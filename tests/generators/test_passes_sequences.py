@@ -349,32 +349,32 @@ def test_pipelines_are_those_of_the_target() -> None:
 
 
 def test_setups_leave_out_what_breaks_the_marks_of_a_pass() -> None:
-    rows = [row for row in PASSES.values() if row.place.setup_without]
+    rows = [row for row in PASSES.values() if row.setup.without]
     assert rows
     for row in rows:
         for seed in range(10):
             steps = draw_names(SeededSource(seed), PASSES, under_test=[row.name], kinds=["single"])
             setup = {step.name for step in steps if step.setup}
-            assert steps[-1].name == row.name and not setup & set(row.place.setup_without)
-            assert set(row.place.setup_without) <= {call.name for call in SETUP[min(row.place.phases)]}
+            assert steps[-1].name == row.name and not setup & set(row.setup.without)
+            assert set(row.setup.without) <= {call.name for call in SETUP[min(row.place.phases)]}
 
 
 def test_a_pass_begins_mostly_where_it_has_something_to_do() -> None:
-    rows = [row for row in PASSES.values() if row.fires.phases]
+    rows = [row for row in PASSES.values() if row.setup.phases]
     assert rows
     for row in rows:
-        assert row.fires.phases < row.place.phases
+        assert row.setup.phases < row.place.phases
         begun = [
             draw_names(SeededSource(11, index), PASSES, under_test=[row.name], kinds=["single"]) for index in range(200)
         ]
-        setups = {tuple(call.name for call in SETUP[phase]) for phase in row.fires.phases}
+        setups = {tuple(call.name for call in SETUP[phase]) for phase in row.setup.phases}
         there = sum(tuple(step.name for step in steps if step.setup) in setups for steps in begun) / len(begun)
         assert KNOBS.sequences.firing_phase <= there < 0.8, row.name
 
 
 def test_barriers_are_explicit_in_memory_of_every_scope() -> None:
     """After ThreadSync for warps an access without a barrier is a race, also in shared memory."""
-    asked = PASSES["s_tir.ThreadSync[warp]"].place.prepared_by
+    asked = PASSES["s_tir.ThreadSync[warp]"].setup.prepared_by
     assert asked == ("s_tir.ThreadSync[shared]", "s_tir.ThreadSync[shared.dyn]")
 
 

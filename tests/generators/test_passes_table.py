@@ -66,7 +66,7 @@ def test_a_name_that_two_parameters_have_is_not_bound() -> None:
     drawn = {row.draw(SeededSource(seed), other) for seed in range(20)}
     assert all(text is not None and "'v'" in text and "'w'" not in text for text in drawn)
     message = 'Check failed: it->second.size() == 1 (2 vs. 1) : Function contains multiple parameters with name "w".'
-    assert row.promise.refuses is not None and re.search(row.promise.refuses, message)
+    assert row.excuses.refuses is not None and re.search(row.excuses.refuses, message)
 
 
 def construct(source: str) -> tvm.transform.Pass:
@@ -117,7 +117,7 @@ def test_row_is_complete(row: PassRow) -> None:
     assert row.promise.calling in CONVENTIONS
     assert row.sources or row.fires.draw_source
     assert len(set(row.sources)) == len(row.sources)
-    assert set(row.place.prepared_by) <= set(PASSES)
+    assert set(row.setup.prepared_by) <= set(PASSES)
     assert row.place.gives is None or row.place.gives not in row.place.phases
 
 

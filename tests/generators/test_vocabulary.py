@@ -88,8 +88,8 @@ def test_what_is_no_function_names_nothing() -> None:
 def test_rows_carry_what_the_code_names(passes: Any) -> None:
     rows = rows_from_contracts(passes, {"Others": {"phase": "tir"}})
     mine = with_vocabulary(rows["Mine"], passes["Mine"])
-    assert "relax.strided_slice" in mine.fires.operators
-    assert mine.fires.shapes == SHAPES["If"]
+    assert "relax.strided_slice" in mine.vocabulary.operators
+    assert mine.vocabulary.shapes == SHAPES["If"]
     assert with_vocabulary(rows["Others"], passes["Others"]) == rows["Others"]
 
 
@@ -154,11 +154,11 @@ def test_a_pass_that_applies_one_of_tvm_gets_what_that_one_fires_on(tmp_path: Pa
     path.write_text(WRAPS)
     passes = runpy.run_path(str(path), run_name="wraps")["PASSES"]
     rows = rows_from_contracts(passes, {"Graphs": {"phase": "lowered"}})
-    converted = with_vocabulary(rows["Converted"], passes["Converted"]).fires
-    assert set(PASSES["ConvertLayout"].fires.recipes) <= set(converted.shapes)
-    graphs = with_vocabulary(rows["Graphs"], passes["Graphs"]).fires
-    assert set(PASSES["RewriteCUDAGraph"].fires.recipes) <= set(graphs.shapes)
-    assert graphs.options == PASSES["RewriteCUDAGraph"].fires.options
+    converted = with_vocabulary(rows["Converted"], passes["Converted"])
+    assert set(PASSES["ConvertLayout"].fires.recipes) <= set(converted.vocabulary.shapes)
+    graphs = with_vocabulary(rows["Graphs"], passes["Graphs"])
+    assert set(PASSES["RewriteCUDAGraph"].fires.recipes) <= set(graphs.vocabulary.shapes)
+    assert graphs.fires.options == PASSES["RewriteCUDAGraph"].fires.options
 
 
 def test_chains_of_named_operators_hold_little_else() -> None:
@@ -234,6 +234,6 @@ def test_passes_of_tir_carry_the_hints_and_the_nodes_that_they_name(tmp_path: Pa
     )
     passes = runpy.run_path(str(path), run_name="of_nodes")["PASSES"]
     rows = rows_from_contracts(passes, {name: {"phase": "tir", "form": "loops"} for name in passes})
-    fires = {name: with_vocabulary(rows[name], passes[name]).fires for name in passes}
-    assert fires["Repeats"].prim_shapes == ("counting_up",) and not fires["Repeats"].hints
-    assert fires["Aligned"].hints == {"buffer_dim_align"} and not fires["Aligned"].prim_shapes
+    found = {name: with_vocabulary(rows[name], passes[name]) for name in passes}
+    assert found["Repeats"].vocabulary.prim_shapes == ("counting_up",) and not found["Repeats"].fires.hints
+    assert found["Aligned"].fires.hints == {"buffer_dim_align"} and not found["Aligned"].vocabulary.prim_shapes

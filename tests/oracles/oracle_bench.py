@@ -16,7 +16,8 @@ from corpus.portable.shims import not_read
 from corpus.portable.text import adapted
 from generators import tvm_api as T
 from generators.case import PassCall
-from generators.passes.row import Fires, PassRow, Phase, Place, Promise
+from generators.passes.records import Blame, Builds, Census, Excuses, Vocabulary
+from generators.passes.row import Fires, PassRow, Phase, Place, Promise, Setup
 from generators.source import SeededSource, Source
 from oracles.reference.calling import Calling, direct
 from oracles.trace import Position, Raised, Step
@@ -89,14 +90,28 @@ def poke_type(module: Any, ty: Any) -> Any:
     return tvm.IRModule(module.functions, attrs=module.attrs, global_infos=module.global_infos)
 
 
+_RECORDS: dict[str, type[Any]] = {
+    "place": Place,
+    "promise": Promise,
+    "fires": Fires,
+    "setup": Setup,
+    "excuses": Excuses,
+    "blame": Blame,
+    "builds": Builds,
+    "census": Census,
+    "vocabulary": Vocabulary,
+}
+"""The records of a row with the fields that `row_of` takes: each is of the first that has it."""
+
+
 def row_of(name: str, **says: Any) -> PassRow:
     """A row for a pass of a test, which may stand anywhere; `says` are fields of its records."""
-    place, promise, fires = (
-        {field.name: says.pop(field.name) for field in fields(record) if field.name in says}
-        for record in (Place, Promise, Fires)
-    )
-    place.setdefault("phases", frozenset(Phase))
-    return PassRow(name, (name,), "made for a test", Place(**place), Promise(**promise), Fires(**fires), **says)
+    says.setdefault("phases", frozenset(Phase))
+    records = {
+        called: record(**{field.name: says.pop(field.name) for field in fields(record) if field.name in says})
+        for called, record in _RECORDS.items()
+    }
+    return PassRow(name, (name,), "made for a test", **records, **says)
 
 
 def step_of(

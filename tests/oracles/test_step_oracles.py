@@ -177,7 +177,7 @@ def test_what_an_inner_pass_does_not_promise_is_not_asked_of_the_outer_one() -> 
     outer = replace(outer, place=replace(outer.place, gives=None))  # as if it could stand twice
     step = step_of(default_call(outer.name), module_of(RECURSIVE), bench, outer)
     assert isinstance(idempotence.judge(step, bench), Inconclusive)
-    alone = replace(outer, promise=replace(outer.promise, applies=()))
+    alone = replace(outer, blame=replace(outer.blame, applies=()))
     assert isinstance(idempotence.judge(replace(step, row=alone), bench), Failed)
 
 
@@ -189,7 +189,7 @@ def test_an_outer_pass_answers_for_what_its_inner_one_leaves_alone() -> None:
 
 
 def test_rows_apply_passes_that_do_not_promise_to_settle() -> None:
-    applied = {name: row.promise.applies for name, row in PASSES.items() if row.promise.applies}
+    applied = {name: row.blame.applies for name, row in PASSES.items() if row.blame.applies}
     assert applied
     assert not {inner for names in applied.values() for inner in names if PASSES[inner].promise.idempotent}
 

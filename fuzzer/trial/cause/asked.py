@@ -34,7 +34,7 @@ def last_note(run: Callable[[Callable[[str], None]], object]) -> str:
 
 def failing_operator(row: PassRow, module: IRModule, run: Callable[[], object]) -> str:
     """The operator of a module in whose code for a pass `run` fails; "" if it fails elsewhere, and for other passes."""
-    key = row.promise.asks
+    key = row.blame.asks
     if not key:
         return ""
     names = {str(call.op.name) for call, _ in operator_calls(module)}

@@ -129,7 +129,7 @@ class _Look:
         found = self._culprits_step()
         if found is None or found.step.after is None:
             return self.of_module()
-        if found.step.row.promise.evaluates and (facts := self._wrong_kernel(found)) is not None:
+        if found.step.row.blame.evaluates and (facts := self._wrong_kernel(found)) is not None:
             return facts
         return self._of_part(found)
 
@@ -146,7 +146,7 @@ class _Look:
             running=running,
             called=called,
             operators=self._failing_operators(row) or operators_in(module),
-            each=row is not None and (bool(row.promise.asks) or has_code_for_each(row)),
+            each=row is not None and (bool(row.blame.asks) or has_code_for_each(row)),
             holds=contents(module),
             floats=odd_floats(module),
         )
@@ -244,7 +244,7 @@ class _Look:
         change, wrong = None, self._is_wrong
         if wrong or self.oracle == determinism.ORACLE.name:
             change = rewrite_of(before, after, named)
-            if wrong and step.row.promise.evaluates:
+            if wrong and step.row.blame.evaluates:
                 change = folded(before, after, self.case.module) or change
             if named and wrong:
                 bench = self._bench()

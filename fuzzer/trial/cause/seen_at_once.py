@@ -37,7 +37,7 @@ def called_in(traceback: str) -> str:
 
 def has_code_for_each(row: PassRow) -> bool:
     """Whether the pass lowers operators, each by code of its own: then it matters which one it is."""
-    return row.name == LEGALIZE or bool(row.promise.lowers)
+    return row.name == LEGALIZE or bool(row.builds.lowers)
 
 
 def rewrite_of(before: IRModule, after: IRModule, named: bool) -> Rewrite:

@@ -39,7 +39,7 @@ class Guarded(Protocol):
 
 def is_by_request(evidence: Evidence | None) -> bool:
     """Whether a failed verdict is about an attribute that some pass of the table consumes."""
-    return isinstance(evidence, AttributeGone) and any(evidence.key in row.promise.consumes for row in PASSES.values())
+    return isinstance(evidence, AttributeGone) and any(evidence.key in row.excuses.consumes for row in PASSES.values())
 
 
 def asked_of(contract: Contract, module: T.IRModule) -> list[StepOracle]:
@@ -54,7 +54,7 @@ def asked_of(contract: Contract, module: T.IRModule) -> list[StepOracle]:
 def promises_idempotence(contract: Contract, module: T.IRModule) -> bool:
     """Whether a second application must change nothing of what this one makes of `module`.
 
-    Rows promise it under TVM's default options, and only where the module holds nothing of `Promise.again_with`.
+    Rows promise it under TVM's default options, and only where the module holds nothing of `Excuses.again_with`.
     """
     if contract.known is not Knowledge.ROW or dict(tvm.transform.PassContext.current().config.items()):
         return False
@@ -150,5 +150,5 @@ def no_numbers(contract: Contract, module: T.IRModule) -> str | None:
 def keeps_meaning(contract: Contract, module: T.IRModule) -> bool:
     """Whether the numbers of `module` must stay what they are, and so those of a whole that holds the pass."""
     row = contract.row
-    unbound = row.promise.keeps_signature and row.promise.lowers_to is None and not row.promise.inference_only
+    unbound = row.promise.keeps_signature and row.promise.lowers_to is None and not row.excuses.inference_only
     return unbound and no_numbers(contract, module) is None

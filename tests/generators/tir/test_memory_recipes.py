@@ -71,7 +71,7 @@ def lowered(recipe: str, name: str, seed: int) -> IRModule:
     calls = (THREADED_SETUP if threads else SETUP)[min(row.place.phases)]
     module = tvm.IRModule({"main": drawn(recipe, seed).func})
     for call in calls:
-        if call.name in TIR_PIPELINE and call.name not in row.place.setup_without:
+        if call.name in TIR_PIPELINE and call.name not in row.setup.without:
             module = applied(recipe, call.source, module)
     return module
 

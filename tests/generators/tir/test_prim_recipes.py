@@ -68,7 +68,7 @@ def at_phase(program: Program, phase: Phase, without: tuple[str, ...] = ()) -> t
     module = program.module
     bare = Feature.LOOPS_ALONE in program.facts.features
     for call in SETUP[phase]:
-        if call.name not in without and not (bare and PASSES[call.name].place.of_blocks):
+        if call.name not in without and not (bare and PASSES[call.name].setup.of_blocks):
             module = applied(call.source, module)
     return module
 
@@ -98,7 +98,7 @@ def test_a_pass_changes_what_is_drawn_for_it(row: PassRow) -> None:
         for seed in range(DRAWS):
             program = drawn(recipe.name, seed)
             try:
-                before = at_phase(program, min(row.place.phases), row.place.setup_without)
+                before = at_phase(program, min(row.place.phases), row.setup.without)
             except tvm.error.InternalError:
                 continue
             options = ("", *row.fires.options)[seed % (len(row.fires.options) + 1)]

@@ -195,7 +195,7 @@ def test_what_is_drawn_for_a_gpu_comes_to_the_pass_that_it_is_for(recipe: PrimRe
         module, bare = program.module, Feature.LOOPS_ALONE in program.facts.features
         with eval(CUDA.source, {"tvm": tvm}):
             for call in THREADED_SETUP[phase]:
-                if bare and PASSES[call.name].place.of_blocks:
+                if bare and PASSES[call.name].setup.of_blocks:
                     continue
                 try:
                     module = constructed(call.source)(module)
