@@ -147,12 +147,8 @@ def _program_for(
     scheduled = any(Feature.PRIM_FUNCS in row.fires.wants for row in rows.drawn)
     parts = any(Feature.PART_BLOCKS in row.fires.wants for row in rows.drawn)
     if (lowering or parts) and source.flip(KNOBS.prim_func.in_order):
-        shapes = (
-            ON_BLOCKS
-            if scheduled
-            else (*ON_BLOCKS, *ON_LOOPS, *(s for row in rows.drawn for s in row.vocabulary.prim_shapes))
-        )
-        recipes = fitting(shapes, target)
+        named = [shape for row in rows.drawn for shape in row.vocabulary.prim_shapes]
+        recipes = fitting((*ON_BLOCKS, *(() if scheduled else ON_LOOPS), *named), target)
         in_order = draw_recipe(source, source.pick(recipes)) if recipes else None
         if in_order is not None:
             return wrapped(in_order)

@@ -77,8 +77,8 @@ class Vocabulary:
     """Recipes with the nodes that the code of the pass names, where that can be read. A share of its programs gets
     one."""
     prim_shapes: tuple[str, ...] = ()
-    """Shapes of PrimFunc with the nodes of TIR that the code of the pass names, where that can be read. Some of the
-    programs for a pass of loops get one."""
+    """Shapes of PrimFunc with the nodes of TIR, or the fields of blocks, that the code of the pass names, where that
+    can be read. Some of the programs for a pass of PrimFuncs get one."""
     operators: tuple[str, ...] = ()
     """Operators that the code of the pass names, where that can be read: chains of them are drawn."""
 

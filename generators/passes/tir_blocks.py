@@ -103,7 +103,7 @@ ROWS: tuple[PassRow, ...] = (
         "src/s_tir/transform/lower_match_buffer.cc: matched buffers become their source",
         Place(at(Phase.COMPACT)),
         AGAIN,
-        fires=Fires(prim_recipes=("matched_regions",), marks=("match_buffers", "MatchBufferRegion"), rate=Rate(2)),
+        fires=Fires(prim_recipes=("matched_regions",), marks=("MatchBufferRegion",), rate=Rate(2)),
         setup=Setup(makes_loops=True),
     ),
     tir_row(

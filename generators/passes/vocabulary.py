@@ -62,9 +62,11 @@ PRIM_SHAPES = {
     "AllocBuffer": ("carried_lives",),
 }
 """The shapes of PrimFunc that hold a node or an intrinsic of TIR in a way that matters."""
+BLOCK_SHAPES = {"match_buffers": ("matched_regions",)}
+"""The same for passes of blocks, by fields of these."""
 _OF_PROGRAMS = frozenset({Feature.NUM_INPUT, Feature.SYMBOLIC, Feature.CONSTANTS, Feature.SCALAR_LOSS})
 """Features without which recipes are not planted, or programs are none for the pass."""
-_NODES = SHAPES.keys() | PRIM_SHAPES.keys()
+_NODES = SHAPES.keys() | PRIM_SHAPES.keys() | BLOCK_SHAPES.keys()
 _GROUPS = frozenset(parts[1] for parts in (name.split(".") for name in OPERATORS) if len(parts) > 2)
 
 
@@ -87,6 +89,7 @@ def like_passes(row: PassRow, words: Set[str]) -> PassRow:
     """
     named = [other for _, other in sorted(PASSES.items()) if words & _words_for(other)]
     fires = [other.fires for other in named if other.of_relax == row.of_relax]
+    forms = BLOCK_SHAPES if Feature.PRIM_FUNCS in row.fires.wants else PRIM_SHAPES
     known = fires if row.fires.recipes else [replace(each, recipes=()) for each in fires]
     return replace(
         row,
@@ -100,9 +103,7 @@ def like_passes(row: PassRow, words: Set[str]) -> PassRow:
         vocabulary=replace(
             row.vocabulary,
             shapes=tuple(recipe for each in known for recipe in each.recipes),
-            prim_shapes=tuple(
-                dict.fromkeys(s for word, shapes in PRIM_SHAPES.items() if word in words for s in shapes)
-            ),
+            prim_shapes=tuple(dict.fromkeys(s for word, shapes in forms.items() if word in words for s in shapes)),
         ),
     )
 

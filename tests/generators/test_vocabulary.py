@@ -237,3 +237,18 @@ def test_passes_of_tir_carry_the_hints_and_the_nodes_that_they_name(tmp_path: Pa
     found = {name: with_vocabulary(rows[name], passes[name]) for name in passes}
     assert found["Repeats"].vocabulary.prim_shapes == ("counting_up",) and not found["Repeats"].fires.hints
     assert found["Aligned"].fires.hints == {"buffer_dim_align"} and not found["Aligned"].vocabulary.prim_shapes
+
+
+def test_passes_of_blocks_get_the_shapes_of_the_fields_that_they_name(tmp_path: Path) -> None:
+    """Statements in no block are nothing to them."""
+    path = tmp_path / "of_fields.py"
+    path.write_text(
+        "from tvm import tirx\n\n\ndef matched(block):\n    return block.match_buffers or isinstance(block, tirx.While)\n\n\n"
+        "PASSES = {'Blocks': matched, 'Loops': matched}\n",
+        encoding="utf-8",
+    )
+    passes = runpy.run_path(str(path), run_name="of_fields")["PASSES"]
+    forms = {"Blocks": "sblock", "Loops": "loops"}
+    rows = rows_from_contracts(passes, {name: {"phase": "tir", "form": form} for name, form in forms.items()})
+    shapes = {name: with_vocabulary(rows[name], passes[name]).vocabulary.prim_shapes for name in passes}
+    assert shapes == {"Blocks": ("matched_regions",), "Loops": ("counting_up",)}
