@@ -243,7 +243,8 @@ def test_passes_of_blocks_get_the_shapes_of_the_fields_that_they_name(tmp_path: 
     """Statements in no block are nothing to them."""
     path = tmp_path / "of_fields.py"
     path.write_text(
-        "from tvm import tirx\n\n\ndef matched(block):\n    return block.match_buffers or isinstance(block, tirx.While)\n\n\n"
+        "from tvm import tirx\n\n\n"
+        "def matched(block):\n    return block.match_buffers or isinstance(block, tirx.While)\n\n\n"
         "PASSES = {'Blocks': matched, 'Loops': matched}\n",
         encoding="utf-8",
     )
