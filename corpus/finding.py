@@ -85,6 +85,8 @@ class Finding:
     finding, which makes its cause a guess; usually "". `rate`: how many of its runs its script showed it in; None
     where each one did. `said`: as `corpus.signature.told_by` gives it, of the run that confirmed it.
     `by_reference`: TVM does not build or run what the passes give, so that the reference alone shows it.
+    `space`: the name space of TVM that the culprit belongs to where it is a pass of TIR of a user's file (as
+    `PassRow.space` has it).
     """
 
     case: Case
@@ -110,6 +112,7 @@ class Finding:
     rate: ReproRate | None = None
     said: str = ""
     by_reference: bool = False
+    space: str = ""
 
     @property
     def died(self) -> str:

@@ -81,6 +81,7 @@ class _FindingFields(msgspec.Struct):
     rate: ReproRate | None
     said: str
     by_reference: bool
+    space: str
     arrays: dict[str, _Elements]
 
 

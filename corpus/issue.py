@@ -48,7 +48,7 @@ def issue_text(
     cause, None for its own.
     """
     of = Markdown.of
-    title = title_of_failure(stored, finding.verdict.detail)
+    title = title_of_failure(stored, finding.verdict.detail, finding.space)
     died = finding.verdict.evidence.how if isinstance(finding.verdict.evidence, Died) else ""
     parts = (
         of("{}\n\n", Markdown.indented(title)),

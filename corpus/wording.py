@@ -84,12 +84,13 @@ class Title:
         return f"[{self.tag}] {self.says} {self.message}".rstrip()
 
 
-def title_of_failure(stored: StoredCase, detail: str = "") -> Title:
+def title_of_failure(stored: StoredCase, detail: str = "", space: str = "") -> Title:
     """The title of an issue, one line of about LONGEST_TITLE characters.
 
     stored: the case, whose own title does not count. detail: TVM's traceback or what a crashed process has printed.
+    space: the name space that the culprit belongs to, where it is no part of its name (`Finding.space`).
     """
-    tag, subject = one_line(_tag(stored, detail)), one_line(subject_of(stored))
+    tag, subject = one_line(_tag(stored, detail, space)), one_line(subject_of(stored))
     does, message = _what(stored, detail)
     says = f"{subject} {does}"
     return Title(tag, says, _cut(message, max(LONGEST_TITLE - len(tag) - len(says) - 4, 20)))
@@ -109,7 +110,7 @@ def is_native(stored: StoredCase, detail: str) -> bool:
     return stored.symptom == CRASH and (crashed(detail) or not raised_text(detail))
 
 
-def _tag(stored: StoredCase, detail: str) -> str:
+def _tag(stored: StoredCase, detail: str, space: str) -> str:
     frame = raising_frame(detail)
     if frame is not None:
         found = [tag for folder, tag in _SOURCES.items() if frame.source.startswith(folder)]
@@ -117,8 +118,8 @@ def _tag(stored: StoredCase, detail: str) -> str:
             return found[0]
     if stored.culprit == CODEGEN:
         return TARGETS[stored.case.target].kind.upper()
-    spaces = [space for space in _SPACES if stored.culprit == space or stored.culprit.startswith(f"{space}.")]
-    return _SPACES[max(spaces, key=len)] if spaces else "Relax"
+    spaces = [known for known in _SPACES if stored.culprit == known or stored.culprit.startswith(f"{known}.")]
+    return _SPACES.get(max(spaces, key=len, default=space), "Relax")
 
 
 def subject_of(stored: StoredCase) -> str:

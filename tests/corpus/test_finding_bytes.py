@@ -95,6 +95,7 @@ def whole_finding() -> Finding:
         rate=ReproRate(2, 3),
         said="killed by signal 6",
         by_reference=True,
+        space="tirx",
     )
 
 

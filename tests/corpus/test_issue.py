@@ -244,6 +244,13 @@ def test_a_title_says_what_happens(failed: Failed, oracle: str, culprit: str, ti
     assert stored_from(found).title == title
 
 
+@pytest.mark.parametrize(("space", "tag"), [("", "Relax"), ("tirx", "TIRx"), ("s_tir", "S-TIR")])
+def test_a_pass_of_the_users_own_has_the_tag_of_its_name_space(space: str, tag: str) -> None:
+    found = replace(finding(Failed(WRONG_RESULT, "m"), "numeric", "Mine"), space=space)
+    assert stored_from(found).title.startswith(f"[{tag}] Mine gives wrong numbers")
+    assert issue(found).startswith(f"    [{tag}] Mine ")
+
+
 def test_what_is_raised_in_the_analyzer_is_tagged_so() -> None:
     detail = OF_CPP.replace("src/ir/prim/expr.cc", "src/arith/int_set.cc")
     assert title_of_failure(stored_from(finding(replace(RAISED, detail=detail))), detail).tag == "Arith"

@@ -148,6 +148,7 @@ def _finding(asked: _Asked, reduction: Smallest, blamed: str, official: str, lik
         aftermath=further.aftermath,
         environment=environment(),
         official=official,
+        space=repertoire.space_of(blamed),
     )
 
 
