@@ -18,7 +18,7 @@ from corpus.repro import plain_text
 from corpus.severity import SEVERITIES
 from corpus.wording import TAGS, severity_line, title_of_failure, undefined
 from generators.case import Case, EntryCall, ModuleText, PassCall, Tier
-from oracles.evidence import Evidence, Hung, NotANumber, OutOfMemory, ReferenceTrap, TrapKind
+from oracles.evidence import Evidence, Hung, LeftForVm, NotANumber, OutOfMemory, ReferenceTrap, TrapKind
 from oracles.scripts import script_for
 from oracles.verdict import CRASH, DOES_NOT_BUILD, HANG, WRONG_RESULT, Failed
 from tests.corpus.markdown_shape import shape
@@ -177,6 +177,16 @@ def test_what_the_reference_finds_undefined_is_a_sentence_about_the_pass(kind: T
     assert ("TVM may refuse to build" in text) == script_for(
         "numeric", ReferenceTrap(kind), expectations=False, on_device=False
     ).exception_is_the_bug
+
+
+def test_what_an_oracle_found_is_told_once() -> None:
+    failed = Failed("not executable", "relax.add is left", "relax.add in main\nTVM logs: why", evidence=LeftForVm())
+    text = issue(finding(failed, "executable", "LegalizeOps"))
+    told = text[text.index("## Actual") :]
+    assert "not executable: relax.add is left\n\n```text\nrelax.add in main\nTVM logs: why\n```\n\n## " in told
+    assert told.count("TVM logs: why") == 1
+    trap = Failed("reference trap: type", "main: x", "entry call 1: main: x", evidence=ReferenceTrap("type"))
+    assert issue(finding(trap, "numeric")).count("entry call 1: main: x") == 1
 
 
 def test_an_issue_says_what_was_found_where_the_verifier_complains_of_something_else() -> None:
