@@ -87,6 +87,8 @@ class Finding:
     `by_reference`: TVM does not build or run what the passes give, so that the reference alone shows it.
     `unreduced`: the same as it was found, to be shown where a script does not show what reduction has left; None where
     that is certain, or nothing was left out.
+    `space`: the name space of TVM that the culprit belongs to where it is a pass of TIR of a user's file (as
+    `PassRow.space` has it).
     """
 
     case: Case
@@ -113,6 +115,7 @@ class Finding:
     said: str = ""
     by_reference: bool = False
     unreduced: Finding | None = None
+    space: str = ""
 
     @property
     def died(self) -> str:

@@ -81,8 +81,9 @@ class _FindingFields(msgspec.Struct):
     rate: ReproRate | None
     said: str
     by_reference: bool
-    unreduced: bytes | None
     arrays: dict[str, _Elements]
+    unreduced: bytes | None = None
+    space: str = ""
 
 
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=lambda value: _plain(value))

@@ -44,7 +44,7 @@ def stored_from(finding: Finding) -> StoredCase:
         by_reference=finding.by_reference,
         fault=finding.fault,
     )
-    title = title_of_failure(stored, finding.verdict.detail)
+    title = title_of_failure(stored, finding.verdict.detail, finding.space)
     return replace(stored, title=str(title), difference=change_of(finding, stored))
 
 

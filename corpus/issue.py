@@ -18,7 +18,7 @@ from corpus.store import StoredCase
 from corpus.tracebacks import backtrace_text, crashing_function, link_to, raised_text, raising_frame, traceback_text
 from corpus.wording import is_native, severity_line, title_of_failure
 from generators.case import Tier
-from oracles.evidence import Died, Hung, OutOfMemory
+from oracles.evidence import Died, Hung, OutOfMemory, ReferenceTrap
 from oracles.tvm_frames import Frame
 from oracles.verdict import CRASH, DOES_NOT_BUILD, WRONG_RESULT
 
@@ -48,7 +48,7 @@ def issue_text(
     cause, None for its own.
     """
     of = Markdown.of
-    title = title_of_failure(stored, finding.verdict.detail)
+    title = title_of_failure(stored, finding.verdict.detail, finding.space)
     died = finding.verdict.evidence.how if isinstance(finding.verdict.evidence, Died) else ""
     parts = (
         of("{}\n\n", Markdown.indented(title)),
@@ -143,9 +143,9 @@ def _actual(finding: Finding, stored: StoredCase) -> Markdown:
     if verdict.symptom == WRONG_RESULT and verdict.difference and finding.aftermath.outputs:
         outputs = shortened("\n".join(finding.aftermath.outputs), LONGEST_OUTPUTS)
         return of("{}\n{}\n", told, Markdown.fenced(outputs, "text"))
-    if verdict.symptom in (*ERRORS, WRONG_RESULT) or detail in ("", verdict.message):
+    if not isinstance(stored.evidence, ReferenceTrap) or detail in ("", verdict.message):
         return told
-    return of("{}\n{}\n", told, Markdown.fenced(_few_lines(detail), "text"))
+    return of("{}\n{}\n", told, Markdown.fenced(_few_lines(detail), "text"))  # In which call it was.
 
 
 def _block(traceback: str) -> Markdown:

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
+from pathlib import Path
 
+from corpus.imported_files import ROOMS
+from generators.passes.constructors import PASS_FILE
 from oracles.tvm_frames import CRASHED, FRAME, HERE, Frame, crashed, frames
 
 REPOSITORY = "https://github.com/apache/tvm"
@@ -20,6 +24,8 @@ _INSTALLED = re.compile(r'(?<=File ")[^"\n]*/((?:site|dist)-packages/[^"\n]*)')
 _ELSEWHERE = re.compile(r'(?<=File ")/(?!project/)(?:[^"\n/]*/)*([^"\n/]+)(?=")')
 """A file of the user's own: its folder says nothing to others."""
 _PACKAGE = re.compile(rf"/(?:site|dist)-packages/tvm/|/python/tvm/|{HERE}|^/project/|^<unknown>$|/tvm_ffi/")
+_OURS = re.compile(rf"{re.escape(str(Path(__file__).parents[1]))}/(?:{'|'.join(ROOMS)})/|{re.escape(PASS_FILE)}$")
+"""Files of passfuzz, which reads what constructs a pass where a script has its steps as statements."""
 
 
 def link_to(frame: Frame, version: str) -> str:
@@ -58,15 +64,26 @@ def raising_frame(detail: str) -> Frame | None:
 
 
 def traceback_text(detail: str) -> str:
-    """The traceback as a reader's own script prints it: without what called TVM, and with paths of the installed
-    packages in place of those of a machine. "" where `detail` is none."""
+    """The traceback as a reader's own script prints it: without what called TVM, which is passfuzz where a pass takes
+    the steps of a schedule, and with paths of the installed packages in place of those of a machine. "" where `detail`
+    is none."""
     text = detail[detail.rindex(_BEGIN) :] if _BEGIN in detail else detail
     found = list(FRAME.finditer(text))
     if not found:
         return ""
-    first = next((match for match in found if _PACKAGE.search(match[1])), found[0])
     head = _BEGIN if not crashed(detail) else text[: found[0].start()]
-    return _spelled_out(_ELSEWHERE.sub(r"\1", _INSTALLED.sub(r"\1", head + text[first.start() :])).strip("\n"))
+    shown = text[_called_by_a_script(found, text) :]
+    return _spelled_out(_ELSEWHERE.sub(r"\1", _INSTALLED.sub(r"\1", head + shown)).strip("\n"))
+
+
+def _called_by_a_script(found: Sequence[re.Match[str]], text: str) -> int:
+    """Where the first of these frames begins that is of TVM, and of what a script without passfuzz calls too: after
+    the last frame of ours. Where none is left, the end of the frames."""
+    last = max((number for number, match in enumerate(found) if _OURS.match(match[1])), default=-1)
+    left = found[last + 1 :]
+    if not left:
+        return max((match.end() for match in _FRAMES_END.finditer(text)), default=len(text))
+    return next((match for match in left if _PACKAGE.search(match[1])), left[0]).start()
 
 
 _KEY = re.compile(r"^((?:\w+\.)*KeyError: )('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")$", re.MULTILINE)

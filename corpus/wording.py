@@ -5,6 +5,7 @@ A title names the part of TVM, the pass, and what it does: `[Relax] FuseTIR rais
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 
 from corpus.escapes import one_line
@@ -13,6 +14,7 @@ from corpus.severity import severity_of
 from corpus.signature import operators_in
 from corpus.store import StoredCase
 from corpus.tracebacks import crashing_function, of_runtime, raised_text, raising_frame
+from generators.case import ModuleText
 from generators.targets import TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.evidence import Hung, OutOfMemory, ReferenceTrap, TrapKind
@@ -84,13 +86,14 @@ class Title:
         return f"[{self.tag}] {self.says} {self.message}".rstrip()
 
 
-def title_of_failure(stored: StoredCase, detail: str = "") -> Title:
+def title_of_failure(stored: StoredCase, detail: str = "", space: str = "") -> Title:
     """The title of an issue, one line of about LONGEST_TITLE characters.
 
     stored: the case, whose own title does not count. detail: TVM's traceback or what a crashed process has printed.
+    space: the name space that the culprit belongs to, where it is no part of its name (`Finding.space`).
     """
-    tag, subject = one_line(_tag(stored, detail)), one_line(subject_of(stored))
-    does, message = _what(stored, detail)
+    tag, subject = one_line(_tag(stored, detail, space)), one_line(subject_of(stored))
+    does, message = _what(stored, detail, space)
     says = f"{subject} {does}"
     return Title(tag, says, _cut(message, max(LONGEST_TITLE - len(tag) - len(says) - 4, 20)))
 
@@ -109,7 +112,7 @@ def is_native(stored: StoredCase, detail: str) -> bool:
     return stored.symptom == CRASH and (crashed(detail) or not raised_text(detail))
 
 
-def _tag(stored: StoredCase, detail: str) -> str:
+def _tag(stored: StoredCase, detail: str, space: str) -> str:
     frame = raising_frame(detail)
     if frame is not None:
         found = [tag for folder, tag in _SOURCES.items() if frame.source.startswith(folder)]
@@ -117,16 +120,20 @@ def _tag(stored: StoredCase, detail: str) -> str:
             return found[0]
     if stored.culprit == CODEGEN:
         return TARGETS[stored.case.target].kind.upper()
-    spaces = [space for space in _SPACES if stored.culprit == space or stored.culprit.startswith(f"{space}.")]
-    return _SPACES[max(spaces, key=len)] if spaces else "Relax"
+    return _SPACES.get(_space_of(stored.culprit, space), "Relax")
+
+
+def _space_of(culprit: str, space: str = "") -> str:
+    """The longest name space of TVM that a culprit is in by its name, else `space`."""
+    spaces = [known for known in _SPACES if culprit == known or culprit.startswith(f"{known}.")]
+    return max(spaces, key=len, default=space)
 
 
 def subject_of(stored: StoredCase) -> str:
     """What a title says the culprit is: the pass in its name space, or the call that compiles."""
     if stored.culprit == CODEGEN:
         return f"relax.build ({stored.oracle})" if stored.oracle in CPU_BUILDS else "tvm.compile"
-    spaces = [space for space in _SPACES if stored.culprit.startswith(f"{space}.")]
-    return stored.culprit.removeprefix(f"{max(spaces, key=len)}.") if spaces else stored.culprit
+    return stored.culprit.removeprefix(f"{_space_of(stored.culprit)}.")
 
 
 def undefined(kind: TrapKind) -> str:
@@ -134,7 +141,7 @@ def undefined(kind: TrapKind) -> str:
     return {**_TRAPS, **_OTHER_TRAPS}[kind]
 
 
-def _what(stored: StoredCase, detail: str) -> tuple[str, str]:
+def _what(stored: StoredCase, detail: str, space: str) -> tuple[str, str]:
     """What the culprit does, as a verb, and a message."""
     match stored.evidence:
         case Hung():
@@ -151,13 +158,29 @@ def _what(stored: StoredCase, detail: str) -> tuple[str, str]:
         return "raises", _error(stored, detail)
     if stored.symptom != WRONG_RESULT:
         return f"{script_of(stored).says}:", one_line(stored.message)
-    operators = [name for name in operators_in(stored.case.module.script) if name not in _NO_OPERATORS]
-    return (f"{_WRONG} for", ", ".join(operators[:3])) if operators else (_WRONG, "")
+    operator = "" if _space_of(stored.culprit, space) else _only_operator(stored.case.module)
+    return (f"{_WRONG} for", operator) if operator else (_WRONG, "")
 
 
 _WRONG = "gives wrong numbers"
-_NO_OPERATORS = ("call_tir", "tir.Cast", "tir.Min", "tir.Max")
-"""They stand in most modules, and say nothing of one."""
+_CALL, _OF_TIR = "call_tir", "tir."
+_INFIX = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare)
+
+
+def _only_operator(module: ModuleText) -> str:
+    """The one operator of a module, or the one intrinsic of its PrimFuncs; "" where there are several, of which none
+    is known to be wrong. A pass of TIR is about none of them: they are those of the program around it."""
+    names = operators_in(module.script)
+    left = [name for name in names if name != _CALL]
+    if len(left) != 1 or (_CALL in names and not left[0].startswith(_OF_TIR)):
+        return ""
+    return left[0] if not left[0].startswith(_OF_TIR) or _without_infix(module) else ""
+
+
+def _without_infix(module: ModuleText) -> bool:
+    """Whether nothing is computed by an operator of Python's, as far as the script says: what is kept as JSON may be no
+    Python."""
+    return module.json is None and not any(isinstance(node, _INFIX) for node in ast.walk(ast.parse(module.script)))
 
 
 def _how_it_crashed(stored: StoredCase, detail: str) -> str:

@@ -11,7 +11,7 @@ import tvm
 
 from generators import tvm_api
 from generators.case import PassCall
-from generators.passes.constructors import NotOfTheTable, constructor, options_of
+from generators.passes.constructors import PASS_FILE, NotOfTheTable, constructor, options_of
 from generators.source import Source
 from generators.targets import DEFAULT, TARGETS
 from generators.tvm_api import IRModule, Pass
@@ -38,7 +38,7 @@ def constructed(source: str, names: Mapping[str, object] = tvm_api.PASS_NAMES) -
 @functools.lru_cache(maxsize=1024)
 def _code(source: str) -> CodeType:
     """An expression of the user's own."""
-    return compile(source, "<pass>", "eval")
+    return compile(source, PASS_FILE, "eval")
 
 
 class Workbench:

@@ -214,6 +214,7 @@ class _Reduce:
             expectations=expectations_of(candidate, subject.plan, subject.repertoire)
             if failure.oracle in NEED_NUMBERS
             else (),
+            space=subject.repertoire.space_of(failure.culprit),
         )
 
 

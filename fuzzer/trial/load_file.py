@@ -56,8 +56,12 @@ def complaint_about(
     return f"is ended by {ended.how} while it is read"
 
 
-def complaint_about_factory(path: Path, name: str, make: Callable[[], object]) -> str | None:
-    """Why `make()`, the factory of a pass, is of no use, in a line; None when it gives something to be applied."""
+class UselessFactory(Exception):
+    """A factory of the file that gives nothing to be applied; the message is one line that says why."""
+
+
+def pass_of(path: Path, name: str, make: Callable[[], object]) -> object:
+    """What `make()`, the factory of a pass, gives to be applied. Raises UselessFactory."""
     import tvm
 
     called = f"PASSES[{name!r}]()"
@@ -65,10 +69,12 @@ def complaint_about_factory(path: Path, name: str, make: Callable[[], object]) -
         with tvm.target.Target("llvm"):
             made = make()
     except BaseException as error:  # noqa: BLE001 - a user's factory may raise anything, SystemExit included
-        return f"{place_in(path, error)}: {called} {_raised(error)}"
+        raise UselessFactory(f"{place_in(path, error)}: {called} {_raised(error)}") from error
     if callable(made):
-        return None
-    return f"{path}: {called} gives a value of type {type(made).__name__}, which is no tvm.transform.Pass"
+        return made
+    raise UselessFactory(
+        f"{path}: {called} gives a value of type {type(made).__name__}, which is no tvm.transform.Pass"
+    )
 
 
 def complaint_about_error(path: Path, error: BaseException) -> str:
@@ -104,7 +110,7 @@ def _evaluate(path: Path, write: Write) -> None:
     try:
         passes = runpy.run_path(str(path), run_name=RUN_NAME).get("PASSES")
         for name, make in passes.items() if isinstance(passes, dict) else ():
-            complaint_about_factory(path, name, make)
+            pass_of(path, name, make)
     except BaseException:  # noqa: BLE001 - a user's file may raise anything; who evaluates it next says so
         write(_THROUGH)
         return

@@ -5,12 +5,12 @@ from __future__ import annotations
 import runpy
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from corpus.replayable import case_folders
 from fuzzer.protocol import Plan
-from fuzzer.trial.load_file import RUN_NAME, Tell, complaint_about, complaint_about_error, complaint_about_factory
+from fuzzer.trial.load_file import RUN_NAME, Tell, UselessFactory, complaint_about, complaint_about_error, pass_of
 from generators.passes.loaded import ignored, rows_from_contracts
 from generators.passes.row import PassRow
 from generators.passes.table import PASSES
@@ -40,6 +40,10 @@ class Repertoire:
     def loaded(self) -> tuple[str, ...]:
         """The passes of the `--load` file."""
         return tuple(name for name in self.rows if name not in PASSES)
+
+    def space_of(self, culprit: str) -> str:
+        """`PassRow.space` of a culprit; "" for what is no pass."""
+        return self.rows[culprit].space if culprit in self.rows else ""
 
 
 def repertoire_of(plan: Plan, tell: Tell = lambda _line: None) -> Repertoire:
@@ -88,9 +92,19 @@ def load_passes(path: Path, tell: Tell = lambda _line: None) -> tuple[dict[str, 
         rows = rows_from_contracts(passes, contracts)
     except ValueError as error:
         raise LoadFault(f"{path}: {error}") from error
-    for name, make in passes.items():
-        if (useless := complaint_about_factory(path, name, make)) is not None:
-            raise LoadFault(useless)
+    try:
+        rows = {name: _in_its_space(row, pass_of(path, name, passes[name])) for name, row in rows.items()}
+    except UselessFactory as useless:
+        raise LoadFault(str(useless)) from useless
     for line in ignored(passes, contracts):
         tell(f"{path}: ignored: {line}")
     return {name: with_vocabulary(row, passes[name]) for name, row in rows.items()}, {"PASSES": passes}
+
+
+def _in_its_space(row: PassRow, made: object) -> PassRow:
+    """The row with the name space of what its factory gave: a pass over PrimFuncs is one of TIR, whatever the contract
+    says of its phase."""
+    from tvm import tirx
+
+    of_tir = isinstance(made, tirx.transform.PrimFuncPass)
+    return replace(row, space=row.space or "tirx") if of_tir else row

@@ -44,6 +44,8 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mod: lambda a, b: a % b,
 }
 _SCALARS = (str, int, float, bool, type(None))
+PASS_FILE = "<pass>"
+"""What tracebacks name as the file of the expression that constructs a pass."""
 _LONGEST = 1 << 18
 """Characters of an expression."""
 
@@ -351,4 +353,4 @@ def _function(node: ast.Lambda, names: Names, bound: Names) -> Callable[..., Any
 
 @lru_cache(maxsize=1024)
 def _code(source: str) -> Any:
-    return compile(source, "<pass>", "eval")
+    return compile(source, PASS_FILE, "eval")

@@ -61,8 +61,9 @@ def _row(name: str, contract: Mapping[str, object]) -> PassRow:
     phases = {_PHASES[phase]}
     if phase == "tir" and form == "loops":
         phases = {Phase.LOOPS, Phase.SYNCED} if needs_target else {Phase.LOOPS}
-    fires = Fires(recipes=_RECIPES)
+    fires, space = Fires(recipes=_RECIPES), ""
     if phase == "tir":
+        space = "s_tir" if form == "sblock" else "tirx"
         fires = Fires(wants=_ON_BLOCKS if form == "sblock" else _ON_ANYTHING)
     return PassRow(
         name,
@@ -76,6 +77,7 @@ def _row(name: str, contract: Mapping[str, object]) -> PassRow:
         ),
         fires,
         setup=Setup(of_any_loops=Phase.LOOPS in phases),
+        space=space,
     )
 
 

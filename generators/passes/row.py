@@ -311,6 +311,8 @@ class PassRow:
     vocabulary: Vocabulary = Vocabulary()
     role: Role | None = None
     """What other rooms need the pass for."""
+    space: str = ""
+    """The name space of TVM that a pass of a user's file belongs to, as it is no part of its name; "" for Relax."""
 
     @property
     def of_relax(self) -> bool:

@@ -96,6 +96,7 @@ def whole_finding() -> Finding:
         said="killed by signal 6",
         by_reference=True,
         unreduced=replace(plain_finding(), case=case),
+        space="tirx",
     )
 
 

@@ -18,7 +18,7 @@ from corpus.repro import plain_text
 from corpus.severity import SEVERITIES
 from corpus.wording import TAGS, severity_line, title_of_failure, undefined
 from generators.case import Case, EntryCall, ModuleText, PassCall, Tier
-from oracles.evidence import Evidence, Hung, NotANumber, OutOfMemory, ReferenceTrap, TrapKind
+from oracles.evidence import Evidence, Hung, LeftForVm, NotANumber, OutOfMemory, ReferenceTrap, TrapKind
 from oracles.scripts import script_for
 from oracles.verdict import CRASH, DOES_NOT_BUILD, HANG, WRONG_RESULT, Failed
 from tests.corpus.markdown_shape import shape
@@ -117,7 +117,7 @@ def test_the_issue_of_wrong_numbers() -> None:
         fault=("The pass is wrong: the reference and the builds say so.",),
     )
     text = issue(found)
-    assert text.splitlines()[0] == "    [Relax] FuseTIR gives wrong numbers for add, multiply"
+    assert text.splitlines()[0] == "    [Relax] FuseTIR gives wrong numbers"
     assert "silent wrong result" in text
     expected = text[text.index("## Expected") : text.index("## Actual")]
     assert "main: array([ 4., 16.], dtype=float32)" in expected
@@ -179,6 +179,16 @@ def test_what_the_reference_finds_undefined_is_a_sentence_about_the_pass(kind: T
     ).exception_is_the_bug
 
 
+def test_what_an_oracle_found_is_told_once() -> None:
+    failed = Failed("not executable", "relax.add is left", "relax.add in main\nTVM logs: why", evidence=LeftForVm())
+    text = issue(finding(failed, "executable", "LegalizeOps"))
+    told = text[text.index("## Actual") :]
+    assert "not executable: relax.add is left\n\n```text\nrelax.add in main\nTVM logs: why\n```\n\n## " in told
+    assert told.count("TVM logs: why") == 1
+    trap = Failed("reference trap: type", "main: x", "entry call 1: main: x", evidence=ReferenceTrap("type"))
+    assert issue(finding(trap, "numeric")).count("entry call 1: main: x") == 1
+
+
 def test_an_issue_says_what_was_found_where_the_verifier_complains_of_something_else() -> None:
     found = Failed("undefined", "undefined variable", "undefined variable: a in main")
     other = Aftermath("relax.analysis.well_formed(after)", "ValueError: main is annotated as pure")
@@ -228,7 +238,7 @@ TITLES: list[tuple[Failed, str, str, str]] = [
     (Failed(CRASH, "built a call: InternalError: Check failed: (a) is false:", OF_CPP), "survives", "FuseOps",
      "[Relax] FuseOps raises InternalError: Check failed: (a)"),
     (Failed(WRONG_RESULT, "m", evidence=NotANumber()), "build", "s_tir.dlight.cpu.GEMV",
-     "[DLight] cpu.GEMV gives wrong numbers for add, multiply"),
+     "[DLight] cpu.GEMV gives wrong numbers"),
     (Failed("reference trap: use-after-kill", "m", evidence=ReferenceTrap("use-after-kill")), "numeric", "FuseOps",
      "[Relax] FuseOps gives a module that uses a value after its kill"),
     (Failed("ill-formed", "Var x is not defined"), "well_formed", "sym.Analyzer",
@@ -242,6 +252,50 @@ TITLES: list[tuple[Failed, str, str, str]] = [
 def test_a_title_says_what_happens(failed: Failed, oracle: str, culprit: str, title: str) -> None:
     found = finding(failed, oracle, culprit)
     assert stored_from(found).title == title
+
+
+@pytest.mark.parametrize(("space", "tag"), [("", "Relax"), ("tirx", "TIRx"), ("s_tir", "S-TIR")])
+def test_a_pass_of_the_users_own_has_the_tag_of_its_name_space(space: str, tag: str) -> None:
+    found = replace(finding(Failed(WRONG_RESULT, "m"), "numeric", "Mine"), space=space)
+    assert stored_from(found).title.startswith(f"[{tag}] Mine gives wrong numbers")
+    assert issue(found).startswith(f"    [{tag}] Mine ")
+
+
+KERNEL = """\
+@I.ir_module
+class Module:
+    @T.prim_func
+    def kernel(A: T.Buffer((2,), "int32"), B: T.Buffer((2,), "int32")):
+        for i in range(2):
+            B[i] = {}
+
+    @R.function
+    def main(x: R.Tensor((2,), dtype="int32")) -> R.Tensor((2,), dtype="int32"):
+        a = R.call_tir(Module.kernel, (x,), out_ty=R.Tensor((2,), dtype="int32"))
+        {}return a
+"""
+ONE = ADD.replace("R.multiply(a, a)", "a")
+
+
+@pytest.mark.parametrize(
+    ("script", "culprit", "space", "ends"),
+    [
+        (ONE, "FuseTIR", "", " for add"),
+        (ADD, "FuseTIR", "", ""),
+        (ONE, "tirx.StmtSimplify", "", ""),
+        (ONE, "Mine", "tirx", ""),
+        (KERNEL.format("T.abs(A[i])", ""), "codegen", "", " for tir.abs"),
+        (KERNEL.format("T.abs(A[i] // 3)", ""), "codegen", "", ""),
+        (KERNEL.format("T.abs(T.min(A[i], 3))", ""), "codegen", "", ""),
+        (KERNEL.format("A[i] // 3", "a = R.add(a, a)\n        "), "codegen", "", ""),
+    ],
+)
+def test_a_title_names_an_operator_only_where_it_can_be_no_other(
+    script: str, culprit: str, space: str, ends: str
+) -> None:
+    found = replace(finding(Failed(WRONG_RESULT, "m"), "numeric", culprit), space=space)
+    title = stored_from(replace(found, case=replace(found.case, module=ModuleText(script)))).title
+    assert title.partition(" gives wrong numbers")[2] == ends
 
 
 def test_what_is_raised_in_the_analyzer_is_tagged_so() -> None:

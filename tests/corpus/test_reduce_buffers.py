@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from corpus.module_text import live_module, text_of
 from corpus.reduce import Candidate, reduce
 from corpus.reduce.plan import applied, plan_of, view_of
 from corpus.reduce.realise import realise
@@ -15,7 +16,7 @@ from corpus.reduce.steps.schedule_arguments import without_last
 from corpus.reduce.steps.tir_buffers import plain
 from corpus.schedule import schedule_steps
 from generators import tvm_api as T
-from generators.case import EntryCall, PassCall
+from generators.case import EntryCall, ModuleText, PassCall
 from generators.passes.row import Role
 from generators.passes.table import the
 from oracles.ir.walk import nodes_of, prim_funcs
@@ -62,6 +63,36 @@ def test_all_buffers_become_plain_and_the_numbers_stay() -> None:
     assert not plain(view_of(plan_of(Candidate(module, (), (), ())), module))
     before, after = (Interpreter(each).run(CALL) for each in (start.module, module))
     assert np.array_equal(before.value, after.value)  # type: ignore[union-attr]
+
+
+LAID_OUT = f"""{ODD.replace(", strides=(4, 1)", "")}
+Module["f"] = laid_out(Module["f"], "x", "z")
+"""
+
+
+def _layouts(module: Any) -> int:
+    return sum(ty.layout is not None for ty in types(module))
+
+
+def test_no_buffer_gets_a_layout_that_a_script_does_not_say() -> None:
+    start = Candidate(module_of(ODD), (), (), (CALL,))
+    plan = plan_of(start)
+    assert not _layouts(start.module)
+    assert not _layouts(realise(applied(plan, plain(view_of(plan, start.module))).draft).module)
+
+
+@pytest.mark.parametrize("needed", [0, 1])
+def test_a_layout_goes_that_the_failure_does_not_need_and_with_it_its_helper(needed: int) -> None:
+    start = Candidate(live_module(ModuleText(LAID_OUT)), (), (), (CALL,))
+    assert _layouts(start.module) == 2 and "laid_out" in text_of(start.module).script
+
+    def interesting(candidate: Candidate) -> bool:
+        loads = [node for _, f in prim_funcs(candidate.module) for node in nodes_of(f.body, T.TensorLoad)]
+        return bool(loads) and _layouts(candidate.module) >= needed
+
+    small = reduce(start, interesting).candidate.module
+    assert _layouts(small) == needed
+    assert ("laid_out" in text_of(small).script) == bool(needed)
 
 
 def _has_scope(module: Any) -> bool:

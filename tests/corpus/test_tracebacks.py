@@ -15,6 +15,8 @@ from corpus.tracebacks import (
     tag_of,
     traceback_text,
 )
+from generators.passes import constructors
+from oracles import workbench
 from oracles.tvm_errors import said_by
 from oracles.tvm_frames import Frame, crashed
 from tests.hostile import HOSTILE, examples, texts
@@ -82,6 +84,32 @@ def test_a_traceback_begins_in_tvm_and_names_no_machine() -> None:
     assert text.endswith("first\n  second line of the message")
     kept = OF_CPP.splitlines()[7:]
     assert text.splitlines()[-len(kept) :] == kept
+
+
+RUN_PASS = """\
+  File "/x/site-packages/tvm/ir/transform.py", line 171, in __call__
+    return _ffi_transform_api.RunPass(self, mod)
+
+  File "python/tvm_ffi/cython/function.pxi", line 1038, in tvm_ffi.core.Function.__call__
+"""
+SCHEDULED = """\
+  File "/x/site-packages/tvm/s_tir/schedule/schedule.py", line 1915, in cache_index
+    return _ffi_api.ScheduleCacheIndex(
+
+  File "/project/src/tirx/ir/stmt.cc", line 1056, in tvm::tirx::SeqStmt::SeqStmt(tvm::ffi::Array<tvm::tirx::Stmt>)
+"""
+RAISED = "tvm.error.InternalError: a SeqStmt of length 1"
+
+
+@pytest.mark.parametrize("file", [constructors.__file__, workbench.__file__, constructors.PASS_FILE])
+def test_a_traceback_has_no_frame_of_ours_nor_of_what_calls_it(file: str) -> None:
+    """What takes the steps of a schedule is a pass of ours; a script takes them itself."""
+    ours = f'  File "{file}", line 332, in scheduled\n    _value(step, names)\n\n'
+    begin = "Traceback (most recent call last):\n"
+    shown = SCHEDULED.replace("/x/", "")
+    assert traceback_text(f"{begin}{RUN_PASS}{ours}{ours}{SCHEDULED}{RAISED}") == f"{begin}{shown}{RAISED}"
+    assert traceback_text(f"{begin}{RUN_PASS}{ours}{RAISED}") == f"{begin}{RAISED}"
+    assert "RunPass" in traceback_text(f"{begin}{RUN_PASS}{SCHEDULED}{RAISED}")
 
 
 def test_a_file_of_the_user_s_own_has_no_folder() -> None:

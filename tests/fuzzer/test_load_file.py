@@ -8,6 +8,7 @@ import pytest
 
 from fuzzer import cli
 from fuzzer.trial.load_file import complaint_about
+from fuzzer.trial.repertoire import Repertoire, load_passes
 from generators.passes.loaded import ignored, rows_from_contracts
 from tests.fuzzer.module_files import GOOD
 
@@ -58,6 +59,36 @@ def test_what_is_ignored_of_a_loaded_file_is_said(
 def test_a_field_that_looks_or_sounds_like_a_known_one_is_told(field: str, meant: str | None) -> None:
     told = ignored(("Mine",), {"Mine": {field: 1}})
     assert told == ((f"CONTRACTS['Mine'][{field!r}]: no such field; did you mean {meant}?",) if meant else ())
+
+
+OF_TIR = """
+import tvm
+from tvm import tirx
+PASSES = {
+    "OfRelax": lambda: tvm.relax.transform.FuseTIR(),
+    "OfTir": lambda: tirx.transform.prim_func_pass(lambda f, mod, ctx: f, opt_level=0),
+    "OfModules": lambda: tvm.transform.module_pass(lambda mod, ctx: mod, opt_level=0),
+    "OfBlocks": lambda: tirx.transform.prim_func_pass(lambda f, mod, ctx: f, opt_level=0),
+    "OfLoops": lambda: tirx.transform.StmtSimplify(),
+}
+CONTRACTS = {"OfModules": {"phase": "tir"}, "OfBlocks": {"phase": "tir", "form": "sblock"}}
+CONTRACTS |= {"OfRelax": {"phase": "legalized"}, "OfLoops": {"phase": "tir", "form": "loops"}}
+"""
+
+
+def test_a_loaded_pass_over_prim_funcs_is_one_of_tir_without_a_contract_too(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(OF_TIR)
+    repertoire = Repertoire(load_passes(path)[0])
+    spaces = {
+        "OfRelax": "",
+        "OfTir": "tirx",
+        "OfModules": "tirx",
+        "OfBlocks": "s_tir",
+        "OfLoops": "tirx",
+        "codegen": "",
+    }
+    assert {name: repertoire.space_of(name) for name in spaces} == spaces
 
 
 def test_notes_of_the_file_s_own_and_unset_fields_are_taken_as_they_are() -> None:

@@ -1,4 +1,4 @@
-"""Buffers of PrimFuncs become plain ones: without strides and offsets, in global memory."""
+"""Buffers of PrimFuncs become plain ones: without strides and offsets, in global memory, as TVMScript says them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLAIN_SCOPES = ("", "global")
 
 
 def plain(view: PlanView) -> Sequence[Edit]:
-    """Each buffer becomes compact, and each is in global memory."""
+    """Each buffer becomes compact, each is in global memory, and each loses a layout that TVMScript does not say."""
     edits: list[Edit] = []
     for name, function in view.draft.functions.items():
         if isinstance(function, tirx.PrimFunc):
@@ -28,7 +28,14 @@ def plain(view: PlanView) -> Sequence[Edit]:
                     edits.append(_instead(name, place, _made_compact))
                 if str(T.type_of(buffer).storage_scope) not in PLAIN_SCOPES:
                     edits.append(_instead(name, place, _made_global))
+                if _says_no_layouts(function) and T.type_of(buffer).layout is not None:
+                    edits.append(_instead(name, place, _made_without_layout))
     return edits
+
+
+def _says_no_layouts(function: T.PrimFunc) -> bool:
+    """Whether TVMScript reads its buffers without layouts. TE and TOPI make such functions with layouts."""
+    return function.attrs is not None and bool(function.attrs.get("s_tir"))
 
 
 def _buffers(function: T.PrimFunc) -> list[T.Buffer]:
@@ -54,10 +61,20 @@ def _compact(ty: T.Type) -> bool:
 
 def _made_compact(buffer: T.Buffer) -> T.Buffer:
     ty = T.type_of(buffer)
-    return tirx.decl_buffer(list(ty.shape), T.dtype_text(ty.dtype), str(buffer.name), scope=str(ty.storage_scope))
+    scope = str(ty.storage_scope)
+    return tirx.decl_buffer(list(ty.shape), T.dtype_text(ty.dtype), str(buffer.name), scope=scope, layout=_layout(ty))
 
 
 def _made_global(buffer: T.Buffer) -> T.Buffer:
+    return _made_anew(buffer, "", _layout(T.type_of(buffer)))
+
+
+def _made_without_layout(buffer: T.Buffer) -> T.Buffer:
+    return _made_anew(buffer, str(T.type_of(buffer).storage_scope), None)
+
+
+def _made_anew(buffer: T.Buffer, scope: str, layout: str | None) -> T.Buffer:
+    """The buffer with another scope and layout."""
     ty = T.type_of(buffer)
     return tirx.decl_buffer(
         list(ty.shape),
@@ -65,9 +82,16 @@ def _made_global(buffer: T.Buffer) -> T.Buffer:
         str(buffer.name),
         strides=list(ty.strides),
         elem_offset=ty.elem_offset,
+        scope=scope,
         data_alignment=int(ty.data_alignment),
         offset_factor=int(ty.offset_factor),
+        layout=layout,
     )
+
+
+def _layout(ty: T.Type) -> str | None:
+    """What `decl_buffer` takes for a row-major layout; None where there was none."""
+    return None if ty.layout is None else "default"
 
 
 def _instead(name: str, place: int, made: Callable[[T.Buffer], T.Buffer]) -> Edit:

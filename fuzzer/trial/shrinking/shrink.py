@@ -150,6 +150,7 @@ def _finding(
         aftermath=further.aftermath,
         environment=environment(),
         official=official,
+        space=repertoire.space_of(blamed),
     )
     if isinstance(last.evidence, ReferenceTrap) and begun.module is not candidate.module:
         return replace(finding, unreduced=_as_found(asked, begun, finding, like, faults))
