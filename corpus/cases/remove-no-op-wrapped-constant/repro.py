@@ -1,0 +1,44 @@
+"""[S-TIR] HoistIfThenElse gives wrong numbers
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+from __future__ import annotations
+import mmap, os, signal, sys
+status = [2]
+sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+from typing import TypeVar
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.runtime import tensor
+from tvm.script import ir as I, relax as R, tirx as T
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+n = TypeVar("n")
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((n, n), dtype="float32")) -> R.Tensor((n, "T.min(9223372036854775807, n) - T.min(T.max(n - 1, 0), n)"), dtype="float32"):
+        a: R.Tensor((n, T.min(9223372036854775807, n) - T.min(T.max(n - 1, 0), n)), dtype="float32") = R.strided_slice(x, (1,), (-1,), (9223372036854775807,), assume_inbound=False)
+        return a
+
+def show():
+    mod = Module
+    status[0] = 1  # From here on, an exception is the bug.
+    vm = relax.VirtualMachine(tvm.compile(mod, tvm.target.Target("llvm")), tvm.cpu())
+    got = vm["main"](tensor(np.full((4, 4), 1.0, "float32"))).numpy()
+    want = np.full((4, 1), 1.0, "float32")
+    kinds = [f"{a.dtype}{a.shape}" for a in (got, want)]
+    assert kinds[0] == kinds[1], f"the output is {kinds[0]} instead of {kinds[1]}"
+    wrong = ~np.isclose(got, want, rtol=0, atol=0.0, equal_nan=True)
+    assert not wrong.any(), f"the output is {got[wrong][0]} instead of {want[wrong][0]}"
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
+sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
+leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
+signal.alarm(120)
+show()
+leave(print("the bug is gone", flush=True) or 0)

@@ -1,0 +1,28 @@
+"""[TVMScript] TVMScript does not read back what it writes: script does not parse: 'Var' object has no attribute 'as_ty'
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import os, sys
+status = [2]
+sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+import tvm
+from tvm import relax
+from tvm.script import ir as I, relax as R, tirx as T
+sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(s2: T.int64, x: R.Tensor((), dtype="float32")) -> R.Tuple(R.Prim("int64"), R.Tensor((), dtype="float32")):
+        return (s2, x)
+
+before = Module
+with tvm.target.Target("llvm"):
+    after = relax.backend.DispatchSampling()(before)
+status[0] = 1  # From here on, an exception is the bug.
+from tvm_ffi import get_first_structural_mismatch as mismatch
+
+for module in (before, after):
+    assert not mismatch(module, tvm.ir.load_json(tvm.ir.save_json(module))), "JSON loads to another module"
+    again = tvm.script.from_source(module.script(show_meta=True))
+    assert not mismatch(module, again), f"the printed script is another module: {mismatch(module, again)}"
+print("the bug is gone", flush=True)
