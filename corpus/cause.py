@@ -228,7 +228,7 @@ def _native(failed: Failed, blamed: str, running: str, known: FailureFacts) -> C
     how = failed.evidence.how if isinstance(failed.evidence, Died) else "a crash"
     if site is None and (said := last_words(failed.detail)):
         # What stays where: the check that fails is one place of TVM's, whichever pass has come there.
-        return Cause("any pass" if _NAMES_A_PLACE.search(said) else running, f"ends by {how}: {without_names(said)}")
+        return Cause("any pass" if _OF_ONE_PLACE.search(said) else running, f"ends by {how}: {without_names(said)}")
     if site is None:
         here = Cause(running, f"ends by {how}{_on(known.holds)}", certain=False)
         return _on_one_operator(here, known) or here
@@ -236,8 +236,8 @@ def _native(failed: Failed, blamed: str, running: str, known: FailureFacts) -> C
     return Cause("" if of_run_time else running, "crash", place=site.function)
 
 
-_NAMES_A_PLACE = re.compile(r"\b\w{4,}_\b|\b[A-Z]\w+::\w+")
-"""A member or a function of a class, as a check in C++ quotes it."""
+_OF_ONE_PLACE = re.compile(r"^Check failed: \(?[^:(]*\b\w{10,}_\b")
+"""A check of a member whose name is long enough for one class, as C++ quotes its condition."""
 
 
 def _thrown(failed: Failed, running: str, known: FailureFacts) -> Cause:

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from corpus.finding import Aftermath, Finding
+from corpus.finding import Finding
 from corpus.issue import Similar, change_of, issue_text
 from corpus.rate import ReproRate
 from corpus.readme import STATUSES, by_chance, readme_text
@@ -57,7 +57,7 @@ def with_each_setting(finding: Finding) -> tuple[Finding, ...]:
     settings += [replace(small, unoptimised=True)] if can_be_unoptimised(stored) else []
     if whole is not None:  # What has been learnt of the finding since is in the reduced one.
         settings += with_each_setting(
-            replace(small, case=whole.case, expectations=whole.expectations, reduced=None, aftermath=Aftermath())
+            replace(whole, signature=small.signature, at_s=small.at_s, count=small.count, unreduced=None)
         )
     return tuple(settings)
 

@@ -15,11 +15,12 @@ from corpus.signature import operators_in
 from corpus.store import StoredCase
 from corpus.tracebacks import crashing_function, of_runtime, raised_text, raising_frame
 from generators.case import ModuleText
+from generators.passes.table import TIR_PASSES
 from generators.targets import TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.evidence import Hung, OutOfMemory, ReferenceTrap, TrapKind
 from oracles.tvm_frames import crashed
-from oracles.verdict import CODEGEN, CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, REJECTS, WRONG_RESULT
+from oracles.verdict import BUILD, CODEGEN, CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, REJECTS, WRONG_RESULT
 
 LONGEST_TITLE = 120
 TAGS = ("Relax", "TIRx", "S-TIR", "DLight", "MetaSchedule", "Arith", "LLVM", "Codegen", "TOPI", "TVMScript")
@@ -191,6 +192,8 @@ def _how_it_crashed(stored: StoredCase, detail: str) -> str:
         return f"makes a module that crashes in {short} when it runs"
     if function:
         return f"crashes in {short}"
+    if stored.culprit in TIR_PASSES and stored.symptom == CRASH and stored.oracle == BUILD:
+        return f"crashes ({one_line(stored.message)})"
     if not script_of(stored).applies_the_pass:  # In a build or in a run of it: no backtrace says which.
         return "crashes, or makes a module that does"
     return f"crashes ({one_line(stored.message)})"

@@ -20,6 +20,8 @@ _LAST_WORDS = (
     re.compile(r"^[^\n]*: Assertion `([^\n]*)' failed\.$", re.MULTILINE),
 )
 """What the C++ library, LLVM and `assert` print when they abort a process."""
+_OF_MEMORY = re.compile(r"bad_alloc|out of memory", re.IGNORECASE)
+"""Where there is none left, anything may fail."""
 FFI = "3rdparty/tvm-ffi/"
 
 
@@ -45,8 +47,10 @@ _OF_TVM = (
 
 
 def last_words(printed: str) -> str:
-    """Why a process has aborted itself, as the first that says so has printed it; "" where nothing does."""
-    return next((found[1].rstrip(" :") for pattern in _LAST_WORDS if (found := pattern.search(printed))), "")
+    """Why a process has aborted itself, as the first that says so has printed it; "" where nothing does, or where no
+    memory was left."""
+    said = next((found[1].rstrip(" :") for pattern in _LAST_WORDS if (found := pattern.search(printed))), "")
+    return "" if _OF_MEMORY.search(said) else said
 
 
 @dataclass(frozen=True, slots=True)

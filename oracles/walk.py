@@ -22,11 +22,10 @@ from oracles.trace import Bench, Position, Raised, Step
 
 def moved(start: Position, call: PassCall, row: PassRow, module: IRModule, code: int, changed: bool) -> Position:
     """The position after a pass that made `module`, whose fingerprint is `code`, of the module at `start`. changed:
-    whether it is another program: a pass out of its phase that found nothing to do has led nowhere."""
+    whether it is another program: a pass out of its phase that found nothing to do has led to no other phase. What it
+    says of calls and of barriers holds all the same, so that one that should have changed something is seen."""
     out_of_phase = start.phase not in row.place.phases
-    if out_of_phase and not changed:
-        return replace(start, module=module, code=code)
-    calling, gives = start.calling, row.place.gives
+    calling, gives = start.calling, row.place.gives if changed or not out_of_phase else None
     past = gives is not None and gives > Phase.SYNCED
     if not row.promise.keeps_signature:
         calling = after_pass(calling, row.promise.calling, AppliedPass(call.source, start.module, module))
@@ -36,7 +35,7 @@ def moved(start: Position, call: PassCall, row: PassRow, module: IRModule, code:
         calling,
         EVERY_SCOPE if past else start.synchronised | row.place.synchronises,
         # Operators that a high-level pass adds to a lowered module need passes that have been applied already.
-        start.between or out_of_phase,
+        start.between or (out_of_phase and changed),
         code,
     )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from corpus.finding import Finding
 from corpus.finding_bytes import from_bytes, to_bytes
 from corpus.replayable import case_folders
 from fuzzer.protocol import Answer, Command, Confirm, Confirmed, Plan, Reduced
@@ -76,11 +77,15 @@ def _moved(data: bytes, from_plan: Plan, to_plan: Plan) -> bytes:
     """A finding in bytes whose case names the files of the other plan."""
     if from_plan.load is None and from_plan.corpus is None:
         return data
-    finding = from_bytes(data)
-    case = finding.case
+    return to_bytes(_moved_finding(from_bytes(data), from_plan, to_plan))
+
+
+def _moved_finding(finding: Finding, from_plan: Plan, to_plan: Plan) -> Finding:
+    case, whole = finding.case, finding.unreduced
     load = to_plan.load if case.load == from_plan.load else case.load
     origin = replace(case.origin, file=_seed(case.origin.file, from_plan.corpus, to_plan.corpus))
-    return to_bytes(replace(finding, case=replace(case, load=load, origin=origin)))
+    moved = None if whole is None else _moved_finding(whole, from_plan, to_plan)
+    return replace(finding, case=replace(case, load=load, origin=origin), unreduced=moved)
 
 
 def _seed(file: str | None, from_corpus: str | None, to_corpus: str | None) -> str | None:

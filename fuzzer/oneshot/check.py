@@ -74,7 +74,7 @@ def check(subject: Subject, say: Say) -> None:
             say(FaultLine(line))
     why = None if outcome.failures else not_built(subject, outcome.rows)
     if why is not None:
-        say(Note(f"nothing was built; {why}"))
+        say(Note(f"no build was judged; {why}"))
     if subject.request.explain:
         explain(subject, culprit, say)
 

@@ -29,7 +29,7 @@ from fuzzer.trial.watch import UNWATCHED, Watch
 from generators.case import Tier
 from generators.passes.order import breaches
 from generators.passes.row import Phase
-from generators.passes.table import SETUP
+from generators.passes.table import SETUP, TIR_PASSES
 from generators.source import SeededSource
 from oracles.evidence import Died, Hung
 from oracles.forked import ChildRaised
@@ -41,9 +41,9 @@ from oracles.ir.regions import (
     shared_by_virtual_threads,
     unguarded_divisions,
 )
-from oracles.table import ORACLES
+from oracles.table import BUILD, ORACLES
 from oracles.tail import tail
-from oracles.verdict import REJECTS, Failed
+from oracles.verdict import CODEGEN, REJECTS, Failed
 
 KILLED_AGAIN = 2
 """How often a candidate is judged again whose child was killed from outside: another process had the memory."""
@@ -60,10 +60,22 @@ class Likeness:
 
     @staticmethod
     def of(failure: Failure) -> Likeness:
-        """The likeness of a failure; all wrong results are alike."""
-        failed = Failed(failure.symptom, failure.message, evidence=failure.evidence)
-        signature = signature_of(failure.oracle, failed, failure.culprit)
-        return Likeness(failure.oracle, failure.symptom, failure.culprit, signature.message)
+        """The likeness of a failure; all wrong results are alike, and so are the passes of TIR in which a build dies:
+        one bug of a library shows in any that calls it."""
+        ends = failure.oracle == BUILD and isinstance(failure.evidence, Died | Hung)
+        culprit = stage_of(failure.culprit) if ends else failure.culprit
+        message = failure.message.replace(failure.culprit, culprit)
+        signature = signature_of(failure.oracle, Failed(failure.symptom, message, evidence=failure.evidence), culprit)
+        return Likeness(failure.oracle, failure.symptom, culprit, signature.message)
+
+
+def stage_of(culprit: str) -> str:
+    """Code generation for a pass of TIR, which is a part of it; else the culprit itself."""
+    return CODEGEN if culprit in TIR_PASSES or culprit.startswith(_OF_TIR) else culprit
+
+
+_OF_TIR = ("tirx.", "s_tir.")
+"""What the names of TVM's own passes of TIR begin with, also of those that are in no row."""
 
 
 class Rejudging(Protocol):

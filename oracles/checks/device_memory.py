@@ -37,12 +37,13 @@ def judge(step: Step, bench: Bench) -> Verdict:
 
 
 def _is_for_a_gpu(function: PrimFunc) -> bool:
-    """Whether the pass verifies a function: it has a target that is a GPU, and is not split into host and device."""
+    """Whether the pass verifies a function: it has a target that is a GPU, and is not split into host and device. A
+    target without a host is that of a function which kernels call (src/tirx/transform/bind_target.cc)."""
     attributes = function.attrs or {}
     target = attributes.get("target")
     if target is None or int(attributes.get("calling_conv", _HOST_AND_DEVICE)) != _HOST_AND_DEVICE:
         return False
-    return _GPU in target.keys
+    return target.host is not None and _GPU in target.keys
 
 
 ORACLE = StepOracle(

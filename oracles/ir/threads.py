@@ -20,9 +20,9 @@ def binds_threads(function: PrimFunc) -> bool:
 
 def launches(statement: Stmt) -> bool:
     """Whether what is in a statement is code of a kernel: it is bound to threads that a device has, or marked as a
-    region of one (SplitHostDevice asks for the same marks)."""
+    region of one, by what SplitHostDevice or LowerTIRx asks for."""
     match statement:
-        case tirx.AttrStmt(attr_key="device_scope"):
+        case tirx.AttrStmt(attr_key="device_scope" | "tirx.device_entry"):
             return True
         case tirx.AttrStmt():
             return statement.attr_key == "thread_extent" and str(statement.node.thread_tag).startswith(_HARDWARE)

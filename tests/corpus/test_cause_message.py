@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corpus.cause import FailureFacts, cause_of
+from corpus.cause import UNCERTAIN, FailureFacts, cause_of
 from oracles.evidence import Died
 from oracles.verdict import CRASH, Failed
 from tests.corpus.test_cause import raised, thrown
@@ -42,15 +42,27 @@ def test_an_intrinsic_that_is_called_wrongly_counts() -> None:
     [
         (
             "terminate called after throwing an instance of 'tvm::ffi::Error'\n  what():  Check failed: "
-            "literals_.size() == before (12 vs. 10) : \n",
-            "any pass: ends by SIGABRT: Check failed: literals_.size() == before (# vs. #)",
+            "literal_constraints_.size() == before (12 vs. 10) : \n",
+            "any pass: ends by SIGABRT: Check failed: literal_constraints_.size() == before (# vs. #)",
         ),
         ("terminate called after throwing 'E'\n  what():  Check failed: p\n", "A: ends by SIGABRT: Check failed: p"),
+        (
+            "terminate called after throwing 'E'\n  what():  Check failed: (it != memo_.end()) is false: \n",
+            "A: ends by SIGABRT: Check failed: (it != memo_.end()) is false",
+        ),
+        (
+            "terminate called after throwing 'E'\n  what():  Check failed: p: variable total_number_ is free\n",
+            "A: ends by SIGABRT: Check failed: p: variable <name> is free",
+        ),
+        (
+            "terminate called after throwing 'std::bad_alloc'\n  what():  std::bad_alloc\n",
+            f"{UNCERTAIN}A: ends by SIGABRT on Select",
+        ),
         ("LLVM ERROR: Cannot select: intrinsic %llvm.x\n", "A: ends by SIGABRT: Cannot select: intrinsic %llvm.x"),
         ("python: a.cpp:7: void llvm::F::g(): Assertion `Bits > 0' failed.\n", "A: ends by SIGABRT: Bits > #"),
     ],
 )
 def test_a_process_that_says_why_it_aborts_is_told_by_that(printed: str, cause: str) -> None:
-    """What the module holds does not count then; of a check that names a member, neither does the pass."""
+    """What the module holds does not count then; of a check of a member of one class, neither does the pass."""
     died = Failed(CRASH, "SIGABRT in A", printed, evidence=Died("SIGABRT"))
     assert str(cause_of("survives", died, "A", FailureFacts(holds=("Select",)))) == cause

@@ -233,6 +233,8 @@ TITLES: list[tuple[Failed, str, str, str]] = [
     (Failed(CRASH, "SIGSEGV in s_tir.X", ""), "survives", "s_tir.X", "[S-TIR] X crashes (SIGSEGV in s_tir.X)"),
     (Failed(CRASH, "SIGSEGV in codegen", ""), "build", "codegen",
      "[LLVM] tvm.compile crashes, or makes a module that does"),
+    (Failed(CRASH, "SIGABRT in tirx.LowerIntrin", ""), "build", "tirx.LowerIntrin",
+     "[TIRx] LowerIntrin crashes (SIGABRT in tirx.LowerIntrin)"),
     (Failed(DOES_NOT_BUILD, "InternalError: no code", OF_CPP), "build", "codegen",
      "[LLVM] tvm.compile raises InternalError: no code"),
     (Failed(CRASH, "built a call: InternalError: Check failed: (a) is false:", OF_CPP), "survives", "FuseOps",

@@ -70,7 +70,7 @@ ON_HOST = """
 class Module:
     @T.prim_func(s_tir=True)
     def main(A: T.Buffer((2,), "float32"), B: T.Buffer((2,), "float32")):
-        T.func_attr({"target": T.target({"kind": "cuda", "arch": "sm_90"})})
+        T.func_attr({"target": T.target({"kind": "cuda", "arch": "sm_90"}, host="llvm")})
         for i in range(2):
             B[i] = A[i]
 """

@@ -17,9 +17,9 @@ from corpus.store import StoredCase, read_case
 from fuzzer.campaign.docket import place_of
 from fuzzer.protocol import Failure
 from fuzzer.trial.rejudge import Likeness
-from oracles.evidence import Evidence, InKernel, NotANumber, OrderOfThreads, ReferenceTrap
+from oracles.evidence import Died, Evidence, InKernel, NotANumber, OrderOfThreads, ReferenceTrap
 from oracles.reference.errors import symptom_of
-from oracles.verdict import Failed
+from oracles.verdict import CRASH, Failed
 from tests.hostile import examples, texts
 
 UNDEFINED = "Var {} is not defined."
@@ -216,6 +216,21 @@ def test_before_the_reduction_failures_are_told_apart_by_the_same_evidence() -> 
     ]
     assert len(set(map(place_of, sightings))) == 1
     assert Likeness.of(sightings[0]) == Likeness.of(sightings[1])
+
+
+@pytest.mark.parametrize(
+    ("oracle", "evidence", "alike"),
+    [("build", Died("SIGABRT"), True), ("build", None, False), ("survives", Died("SIGABRT"), False)],
+)
+def test_passes_of_tir_in_which_a_build_dies_are_alike(oracle: str, evidence: Evidence | None, alike: bool) -> None:
+    """One bug of a library of TVM shows in any pass that calls it; a pass that is wrong is told by its name."""
+    sightings = [
+        Failure(0, oracle, CRASH, f"SIGABRT in {name}", "", name, "B", evidence=evidence)
+        for name in ("tirx.LowerIntrin", "tirx.RemoveNoOp", "codegen")
+    ]
+    assert (len(set(map(Likeness.of, sightings))) == 1) is alike
+    other = Failure(0, oracle, CRASH, "SIGABRT in FuseOps", "", "FuseOps", "B", evidence=evidence)
+    assert Likeness.of(other) not in set(map(Likeness.of, sightings))
 
 
 def by_the_symptom(stored: StoredCase) -> Signature:

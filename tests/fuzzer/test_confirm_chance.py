@@ -22,10 +22,10 @@ def test_what_a_reduced_script_does_not_show_the_whole_case_may(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small = finding()
-    whole = replace(small, case=replace(small.case, module=ModuleText("# whole")))
+    whole = replace(small, case=replace(small.case, module=ModuleText("# whole")), reduced=None)
     monkeypatch.setattr(confirm, "save_finding", saved_by_module)
     tried = confirmed(replace(small, unreduced=whole), tmp_path)
-    assert tried.shown and tried.finding == replace(whole, said=tried.finding.said, reduced=None)
+    assert tried.shown and tried.finding == replace(whole, said=tried.finding.said)
     neither = replace(small, unreduced=small)
     assert confirmed(neither, tmp_path) == Tried(small, shown=False)
 

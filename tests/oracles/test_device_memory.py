@@ -13,7 +13,8 @@ from oracles.checks.device_memory import ORACLE, VERIFIER
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 from tests.oracles.oracle_bench import RealBench, module_of, module_pass, step_of
 
-CUDA = 'T.target({"kind": "cuda", "arch": "sm_90"})'
+DEVICE = 'T.target({"kind": "cuda", "arch": "sm_90"})'
+CUDA = 'T.target({"kind": "cuda", "arch": "sm_90"}, host="llvm")'
 LLVM = 'T.target({"kind": "llvm"})'
 STORES = """
 @I.ir_module(s_tir=True)
@@ -53,6 +54,7 @@ class Module:
         with T.attr(0, "device_scope", 0):
             A[0, 0] = T.float32(1)
 """
+ENTRY = REGION.replace('"device_scope", 0', '"tirx.device_entry", True')
 KERNEL = STORES.replace("LOOP", 'T.thread_binding(4, "threadIdx.x")')
 ON_HOST = STORES.replace("LOOP", "T.serial(4)")
 LETS_ALL_PASS = PassCall(VERIFIER, module_pass(lambda module: module, "LetsAllPass").source)
@@ -77,15 +79,16 @@ def test_host_code_that_touches_what_it_is_given_is_found(script: str, buffer: s
     assert verdict.detail.startswith(f"main, {buffer}")
 
 
-@pytest.mark.parametrize("script", [KERNEL, SCRATCH, REGION])
+@pytest.mark.parametrize("script", [KERNEL, SCRATCH, REGION, ENTRY])
 def test_kernels_memory_of_the_host_and_addresses_are_left_alone(script: str) -> None:
     assert judged(LETS_ALL_PASS, flat(script)) == PASSED
 
 
 @pytest.mark.parametrize(
-    ("target", "more"), [(LLVM, ""), (CUDA, '"tirx.is_host_func": True'), (CUDA, '"calling_conv": 2')]
+    ("target", "more"), [(LLVM, ""), (DEVICE, ""), (CUDA, '"tirx.is_host_func": True'), (CUDA, '"calling_conv": 2')]
 )
 def test_functions_that_the_pass_does_not_verify_are_left_alone(target: str, more: str) -> None:
+    """A target without a host is that of a function that kernels call."""
     verdict = judged(LETS_ALL_PASS, flat(ON_HOST, target, more))
     assert verdict == PASSED or (isinstance(verdict, Skipped) and not verdict.applies)
 

@@ -93,10 +93,20 @@ def test_a_pass_out_of_its_phase_leaves_the_module_between_two_for_good() -> Non
 def test_a_pass_out_of_its_phase_that_changes_nothing_leads_nowhere() -> None:
     """LegalizeOps of a module that is legalised, FuseOps without patterns: the rest of the build is as it was."""
     start = Position.at(module_of(SCRIPT), Phase.LEGAL)
-    narrow = row_of("HandsOn", phases=HIGH, gives=Phase.PACKED, calling="bind_params")
+    narrow = row_of("HandsOn", phases=HIGH, gives=Phase.PACKED)
     first, second = walked(start, SAME, RENAMES, HandsOn=narrow)
     assert first.end == start
     assert second.end is not None and not second.end.between
+
+
+def test_a_pass_that_changes_nothing_is_held_to_what_it_says_of_calls_and_barriers() -> None:
+    """In whatever phase: one that should have changed something is wrong."""
+    says = row_of("HandsOn", phases=HIGH, calling="bind_params", synchronises=frozenset({"shared"}))
+    for phase in (Phase.LEGAL, *HIGH):
+        start = Position.at(module_of(SCRIPT), phase)
+        (step,) = walked(start, SAME, HandsOn=says)
+        assert step.end is not None and step.end.calling is not start.calling
+        assert step.end.synchronised == {"shared"} and step.end.phase is phase
 
 
 def test_tiers_and_what_is_under_test_go_into_the_steps() -> None:

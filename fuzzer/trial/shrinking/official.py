@@ -26,6 +26,7 @@ from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Heard, in_child
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.lost import judged_end
+from fuzzer.trial.rejudge import stage_of
 from generators import tvm_api
 from generators.passes.official import calls_of
 from generators.passes.row import Phase
@@ -174,7 +175,7 @@ def _dies_alike(failure: Failure, module: IRModule, plan: Plan, call: Compiles) 
     end = judged_end(failure.index, heard.activity, heard.ended, deadline_s=plan.deadline_s)
     if not (isinstance(end, Failure) and isinstance(end.evidence, Died)):
         return False
-    return (end.culprit, end.evidence) == (failure.culprit, failure.evidence)
+    return (stage_of(end.culprit), end.evidence) == (stage_of(failure.culprit), failure.evidence)
 
 
 def _changes_given(failure: Failure, module: IRModule, plan: Plan, call: Compiles) -> bool:

@@ -123,7 +123,7 @@ def _finding(
         faults.unless_at_fault(AGAIN, lambda: asked.rejudge.interesting(candidate), False)
     last = asked.rejudge.last or failure
     case = as_case(candidate, like)
-    blamed = str(culprit_in(blamed, case.passes))
+    blamed = str(culprit_in(last.culprit if blamed == failure.culprit else blamed, case.passes))
     verdict = Failed(last.symptom, last.message, last.detail or failure.detail, blamed, last.evidence, last.difference)
     signature = signature_of(last.oracle, verdict, blamed, operators_in(case.module.script))
     found = cause_in(failure.oracle, verdict, blamed, candidate, plan, repertoire)
@@ -158,12 +158,15 @@ def _finding(
 
 
 def _as_found(asked: _Asked, begun: Candidate, finding: Finding, like: Case, faults: OwnFaults) -> Finding:
-    """The finding before reduction. The reference sees what no run of built code need show: how far a small buffer is
-    overrun, or an element of which nothing is known."""
+    """The finding before reduction, with what was said of it then. The reference sees what no run of built code need
+    show: how far a small buffer is overrun, or an element of which nothing is known."""
     plan, repertoire = asked.plan, asked.repertoire
     unknown: tuple[Expectation, ...] = ()
     expected = faults.unless_at_fault(EXPECTED, lambda: expectations_of(begun, plan, repertoire), unknown)
-    return replace(finding, case=as_case(begun, like), expectations=expected, reduced=None)
+    failure = asked.failure
+    verdict = replace(finding.verdict, message=failure.message, detail=failure.detail, difference="")
+    bare = replace(finding, verdict=verdict, fault=(), official="", tier=failure.tier, aftermath=Aftermath())
+    return replace(bare, case=as_case(begun, like), expectations=expected, reduced=None)
 
 
 @dataclass(frozen=True, slots=True)

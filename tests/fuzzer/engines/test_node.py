@@ -227,18 +227,22 @@ def test_findings_name_the_files_of_the_machine_that_they_are_on(plan: Plan, tmp
     paths = Paths(plan, here)
     one = finding("FuseOps")
     case = replace(one.case, load=plan.load, origin=Origin(1, 2, f"{plan.corpus}/a"))
-    there_data = to_bytes(replace(one, case=case))
+    there_data = to_bytes(replace(one, case=case, unreduced=replace(one, case=case)))
     arrived = paths.arriving(Confirm(there_data, 3))
     assert isinstance(arrived, Confirm)
-    moved = from_bytes(arrived.finding).case
-    assert (moved.load, moved.origin.file) == ("/node/load/mine.py", "/node/corpus/a")
+    moved = from_bytes(arrived.finding)
+    assert moved.unreduced is not None
+    for each in (moved.case, moved.unreduced.case):
+        assert (each.load, each.origin.file) == ("/node/load/mine.py", "/node/corpus/a")
     whole = Reduced(3, arrived.finding, "how it ended", "what it said", "why it does not count")
     for answer in (whole, Confirmed(3, arrived.finding, True, "how it ended")):
         left = paths.leaving(answer)
         assert isinstance(left, (Reduced, Confirmed)) and left.finding is not None
         assert msgspec.structs.replace(left, finding=answer.finding) == answer
-        back = from_bytes(left.finding).case
-        assert (back.load, back.origin) == (case.load, case.origin)
+        back = from_bytes(left.finding)
+        assert back.unreduced is not None
+        for one in (back, back.unreduced):
+            assert (one.case.load, one.case.origin) == (case.load, case.origin)
     assert paths.leaving(Reduced(3, None)) == Reduced(3, None)
     assert paths.leaving(Done()) == Done()
 

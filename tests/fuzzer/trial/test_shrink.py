@@ -200,6 +200,7 @@ def test_what_the_reference_alone_sees_is_kept_as_it_was_found(tmp_path: Path) -
     last = with_each_setting(found)[-1]
     assert (last.case, last.signature, last.reduced) == (found.unreduced.case, found.signature, None)
     assert all(setting.unreduced is None for setting in with_each_setting(found))
+    assert last.verdict.message == failure.message and last.verdict.difference == "" and not last.official
 
 
 class Stopped(Unwatched):
