@@ -51,7 +51,7 @@ DISPATCH_ROWS = (
         Place(HIGH, needs_target=True),
         promise=Promise(meaning=Meaning.ROUNDED),
         fires=Fires(recipes=("sort_scan",), rate=Rate(44)),
-        builds=Builds(lowers=frozenset({"relax.sort", "relax.argsort", "relax.topk"})),
+        builds=Builds(lowers=frozenset({f"relax.{name}" for name in ("sort", "argsort", "topk", "cumsum", "cumprod")})),
     ),
 )
 

@@ -19,6 +19,7 @@ from tvm import relax, tirx
 from tvm.relax.analysis import well_formed
 
 from generators import tvm_api
+from generators.operators.table import OPERATORS
 from generators.passes.excluded import EXCLUDED, EXCLUDED_OPTIONS, NOT_PASSES
 from generators.passes.row import PassRow, Phase
 from generators.passes.table import PASSES, PIPELINES, SETUP, TIR_PIPELINE, join
@@ -323,3 +324,20 @@ def test_options_are_what_a_pass_context_takes(row: PassRow) -> None:
             assert set(dict(context.config.items())) == set(config)
     drawn = {row.draw_options(SeededSource(2, index)) for index in range(40)}
     assert drawn == {*row.fires.options, *(() if row.place.acts_with else ("",))}
+
+
+NOT_DISPATCHED = {
+    "relax.ewise_fma": "nothing lowers it",
+    "relax.wrap_param": "LiftTransformParams takes it away",
+    "relax.unique": "LegalizeOps calls its packed function (FCallPacked)",
+    "relax.nonzero": "LegalizeOps calls its packed function (FCallPacked)",
+    "relax.shape_of": "LowerRuntimeBuiltin and the VM take it",
+    "relax.tensor_to_shape": "LowerRuntimeBuiltin and the VM take it",
+}
+
+
+def test_operators_without_a_legalisation_are_lowered_by_a_pass_that_says_so() -> None:
+    """Else a module that has not been through it counts as one that can be built."""
+    dispatched = set[str]().union(*(row.builds.lowers for row in PASSES.values()))
+    without = {name for name in OPERATORS if tvm.ir.Op.get(name).get_attr("FLegalize") is None}
+    assert without == dispatched | set(NOT_DISPATCHED)
