@@ -165,11 +165,12 @@ def _tried(
         what += f" with a message that matches {keep.message}"
     lines = [f"{what} on this module under {passes}"]
     judged = {row.oracle for row in rows if row.verdict == "passed"}
-    undecided = {row.oracle for row in rows if row.verdict == "inconclusive"}
+    undecided = {row.oracle: row.message for row in rows if row.verdict == "inconclusive"}
     passes, oracles = number_of(len(subject.start.passes), "pass", "passes"), number_of(len(asked), "oracle")
     lines.append(f"tried: {passes}, {oracles}, of which {len(judged)} had a say")
-    if undecided:
-        lines.append(f"undecided: {', '.join(sorted(undecided))}")
+    lines += [
+        f"undecided: {oracle}: {why}" if why else f"undecided: {oracle}" for oracle, why in sorted(undecided.items())
+    ]
     left_out = [name for name in oracle_names(subject.plan) - asked if ORACLES[name].builders is not None]
     if left_out and keep.oracle is None:
         lines.append(f"not tried: {len(left_out)} oracles that build (--builds)")

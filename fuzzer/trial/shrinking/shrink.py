@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import tvm
 
+from corpus.cause import cause_of
 from corpus.culprit import culprit_in
 from corpus.finding import Aftermath, Expectation, Finding, OutputTolerance, flatten_outputs
 from corpus.reduce import Candidate, Smallest, as_case, reduce
@@ -19,7 +20,7 @@ from corpus.signature import operators_in, signature_of
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.candidate_limit import FIRST_S as HANGING
-from fuzzer.trial.cause.facts import cause_in
+from fuzzer.trial.cause.facts import FoundCause, cause_in
 from fuzzer.trial.own_faults import OwnFaults
 from fuzzer.trial.rejudge import NotJudged, Rejudge, Rejudging
 from fuzzer.trial.repertoire import Repertoire
@@ -126,7 +127,10 @@ def _finding(
     blamed = str(culprit_in(last.culprit if blamed == failure.culprit else blamed, case.passes))
     verdict = Failed(last.symptom, last.message, last.detail or failure.detail, blamed, last.evidence, last.difference)
     signature = signature_of(last.oracle, verdict, blamed, operators_in(case.module.script))
-    found = cause_in(failure.oracle, verdict, blamed, candidate, plan, repertoire)
+    if asked.watch.stopped:  # Who does not wait for something smaller does not wait for its cause either.
+        found = FoundCause(replace(cause_of(failure.oracle, verdict, blamed), certain=False))
+    else:
+        found = cause_in(failure.oracle, verdict, blamed, candidate, plan, repertoire)
     if found.own_fault:
         faults.lines.append(found.own_fault)
     if found.logged:
