@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from typing_extensions import assert_never
 
+from corpus.signature import normalise
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.options import JudgeOptions
 from fuzzer.trial.record import Record
@@ -33,7 +34,17 @@ from oracles.reference.outcome import Unsure, Wrong
 from oracles.table import BUILD, ORACLES
 from oracles.trace import Position, Raised, Step
 from oracles.tvm_errors import in_a_line, states_limit
-from oracles.verdict import CODEGEN, CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, PASSED, Failed, Skipped, Verdict
+from oracles.verdict import (
+    CODEGEN,
+    CRASH,
+    DOES_NOT_BUILD,
+    DOES_NOT_RUN,
+    PASSED,
+    WRONG_RESULT,
+    Failed,
+    Skipped,
+    Verdict,
+)
 from oracles.walk import taken
 from oracles.workbench import Workbench
 
@@ -222,7 +233,33 @@ class BuildTrial:
         base: Verdict = verdict
         if self.steps and fingerprint(self.start.module) == self.steps[0].start.code:
             base = self.attempt(self.start).verdict
-        return blamed(verdict, base, self.record.last_changer, first, only_some=only_some)
+        found = blamed(verdict, base, self.record.last_changer, first, only_some=only_some)
+        if (
+            not isinstance(found, Failed)
+            or found.culprit == verdict.culprit
+            or found.culprit != self.record.last_changer
+        ):
+            return found
+        return replace(found, culprit=self._changer_to_blame(verdict))
+
+    def _changer_to_blame(self, verdict: Failed) -> str:
+        """The first pass after which, and after each later one that changed something, the build fails in the same way:
+        the last one may have nothing to do with it. What dies is not tried again."""
+        changers = [step for step in self.steps if step.changed]
+        if verdict.symptom == CRASH or not changers:
+            return self.record.last_changer
+        for step in reversed(changers[1:]):
+            before = step.start
+            if before.between or not _alike(self.attempt(before).verdict, verdict):
+                return step.call.name
+        return changers[0].call.name
+
+
+def _alike(one: Verdict, other: Failed) -> bool:
+    """Whether a build fails as another one does; all wrong results are alike."""
+    if not isinstance(one, Failed) or one.symptom != other.symptom:
+        return False
+    return other.symptom == WRONG_RESULT or normalise(one.message) == normalise(other.message)
 
 
 def _not_compiled(built: llvm.NotBuilt) -> Verdict:
