@@ -102,7 +102,7 @@ class _Reduce:
         asked = (subject.plan, subject.repertoire, failure, self._start, self._like, subject.request.time_s)
         finding = shrink(*asked, watch=self)
         shows = None
-        if finding is None:
+        if not isinstance(finding, Finding):
             shows = self._rate()
             finding = self._as_finding(self._start, failure)
         finding = replace(finding, unreduced=None)  # The module that the user gave is there.

@@ -277,7 +277,7 @@ def _shrink(sighting: Sighting, scratch: Path, budget_s: float, ceiling_s: float
     plan = Plan(seed=0, scratch=str(scratch), phase=sighting.phase)
     given = (plan, Repertoire(rows, names), sighting.failure, candidate_of(case), case)
     made = shrink(*given, budget_s, Paced(budget_s, ceiling_s))
-    return None if made is None else _with_change(made, names)
+    return _with_change(made, names) if isinstance(made, Finding) else None
 
 
 def _with_change(finding: Finding, names: Mapping[str, object]) -> Finding:

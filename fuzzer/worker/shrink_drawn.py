@@ -34,4 +34,4 @@ def shrink_failure(
         origin_of(plan, failure.index, case.program), plan.load,
     )  # fmt: skip
     finding = shrink(plan, repertoire, failure, start, like, budget_s, Paced(budget_s, ceiling_s))
-    return None if finding is None else counted(finding)
+    return counted(finding) if isinstance(finding, Finding) else finding

@@ -25,6 +25,10 @@ class NotCounted:
     reason: str
 
 
+WITHOUT_THEM = NotCounted("a build fails without the passes under test too")
+"""The reason where the failure needs none of the passes that are tested."""
+
+
 def counted(finding: Finding) -> Finding | NotCounted:
     """The finding, or why it does not count."""
     failed = finding.verdict

@@ -27,6 +27,7 @@ from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrinking.aftermath import aftermath_of, environment
 from fuzzer.trial.shrinking.built import is_built
 from fuzzer.trial.shrinking.forked_judge import CandidateAnswer, ForkedJudge
+from fuzzer.trial.shrinking.odd_order import WITHOUT_THEM, NotCounted
 from fuzzer.trial.shrinking.official import OFFICIAL, official_entry, takes_as_it_is
 from fuzzer.trial.shrinking.shrink_across import RejudgeAcross
 from fuzzer.trial.watch import UNWATCHED, Watch
@@ -68,7 +69,7 @@ def shrink(
     like: Case,
     budget_s: float,
     watch: Watch = UNWATCHED,
-) -> Finding | None:
+) -> Finding | NotCounted | None:
     """The finding that a failing candidate reduces to; None when the failure does not show again."""
     recorder = Recorder.create(Path(plan.scratch) / f"flight-{os.getpid()}")
     row = ORACLES.get(failure.oracle)
@@ -90,11 +91,11 @@ def _shrunk(
     like: Case,
     budget_s: float,
     watch: Watch,
-) -> Finding | None:
-    begun = _start(rejudge, plan, failure, start)
-    blamed = None if begun is None else _blamed(rejudge, repertoire, failure, begun)
-    if begun is None or blamed is None:
+) -> Finding | NotCounted | None:
+    if (begun := _start(rejudge, plan, failure, start)) is None:
         return None
+    if (blamed := _blamed(rejudge, repertoire, failure, begun)) is None:
+        return WITHOUT_THEM
     asked = _Asked(plan, repertoire, rejudge, failure, blamed, ASKED_SHARE * budget_s, watch)
     reduction, official = _reduced(rejudge, asked, begun, (1 - ASKED_SHARE) * budget_s)
     ends = failure.oracle == BUILD and failure.symptom == CRASH and failure.culprit == CODEGEN
@@ -103,7 +104,7 @@ def _shrunk(
         small = reduction.candidate
         first = faults.unless_at_fault(LOWERING_TO_BLAME, lambda: _first_wrong(plan, repertoire, small), None)
         blamed = _blamed_after(blamed, first, repertoire.under_test)
-    return None if blamed is None else _finding(asked, begun, reduction, blamed, official, like, faults)
+    return WITHOUT_THEM if blamed is None else _finding(asked, begun, reduction, blamed, official, like, faults)
 
 
 def _start(rejudge: Rejudging, plan: Plan, failure: Failure, start: Candidate) -> Candidate | None:

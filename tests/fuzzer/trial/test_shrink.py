@@ -18,12 +18,16 @@ from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.rejudge import Rejudge
 from fuzzer.trial.repertoire import repertoire_of
+from fuzzer.trial.shrinking import shrink as shrink_module
 from fuzzer.trial.shrinking.built import is_built
+from fuzzer.trial.shrinking.odd_order import WITHOUT_THEM
 from fuzzer.trial.shrinking.shrink import expectations_of, shrink
 from fuzzer.trial.watch import Unwatched
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from generators.passes.table import default_call
+from oracles.evidence import Died
 from oracles.reference.errors import symptom_of
+from oracles.verdict import CRASH
 
 pytestmark = pytest.mark.warm
 
@@ -256,3 +260,26 @@ def test_each_part_of_a_result_is_an_array() -> None:
     (expectation,) = expected(GIVES_SEVERAL)
     assert [output.tolist() for output in expectation.outputs] == [[2.0, 2.0], [2, 3], "text", 4]
     assert expectation.outputs[0].dtype == np.float32 and expectation.outputs[1].dtype == np.int64
+
+
+class FailsAnyhow:
+    """A build that dies with any passes and with none."""
+
+    last = None
+
+    def interesting(self, candidate: Candidate) -> bool:
+        return True
+
+    def surely(self, candidate: Candidate) -> bool:
+        return True
+
+
+def test_what_dies_without_the_passes_under_test_too_is_told_as_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not as a failure that has not shown again."""
+    monkeypatch.setattr(shrink_module, "Rejudge", lambda *asked: FailsAnyhow())
+    plan = Plan(0, under_test=("ToNonDataflow",), scratch=str(tmp_path))
+    start = whole(NOT_LEGALISED, (default_call("ToNonDataflow"),), np.ones((2, 3), np.float32), np.ones(4, np.float32))
+    died = Failure(0, "survives", CRASH, "SIGSEGV in codegen", "", "codegen", "B", evidence=Died("SIGSEGV"))
+    assert shrink(plan, repertoire_of(plan), died, start, as_case(start, LIKE), 600.0) is WITHOUT_THEM
