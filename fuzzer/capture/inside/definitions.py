@@ -48,8 +48,9 @@ class Definitions:
                 raise Unsayable(f"two things are called {name}")
             return str(name)
         self._bound[name] = made
-        source, tree = _source_of(made)
-        self._bind_names(tree, _surroundings(made))
+        written = _as_written(made)
+        source, tree = _source_of(written)
+        self._bind_names(tree, _surroundings(written))
         self.lines += ["", source.rstrip()]
         return str(name)
 
@@ -147,6 +148,13 @@ def _is_installed_module(module: ModuleType) -> bool:
     if top.__name__ in ("tvm", "tvm_ffi", "numpy", "builtins") or top.__name__ in sys.stdlib_module_names:
         return top.__name__ != "__main__"
     return file is not None and any(part in _INSTALLED for part in os.path.normpath(file).split(os.sep))
+
+
+def _as_written(made: Definable) -> Definable:
+    """The class of the user's where `made` is what a decorator of TVM has made of it, as `mutator` does
+    (python/tvm/ir/utils.py, derived_object); else itself."""
+    written = vars(made).get("_cls") if isinstance(made, type) else None
+    return written if isinstance(written, type) and getattr(made, "_type", "") == "TVMDerivedObject" else made
 
 
 def _surroundings(made: Definable) -> dict[str, object]:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tvm
 from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.script import relax as R
 
 from fuzzer.capture.expression import guessed, pass_file, readable, row_for
@@ -18,6 +19,7 @@ from fuzzer.capture.inside import made
 from fuzzer.capture.inside.definitions import Definitions, Unsayable
 from fuzzer.capture.inside.say import said
 from generators.tvm_api import PASS_NAMES, structural_equal
+from tests.oracles.oracle_bench import module_of
 
 FACTOR = 3
 
@@ -44,6 +46,19 @@ def scaled(number: int) -> int:
 
 def again(number: int) -> int:
     return scaled(number) + 1
+
+
+@mutator
+class Swaps(PyExprMutator):
+    """As users write passes of Relax: TVM makes another class of it."""
+
+    def visit_call_(self, call: Any) -> Any:
+        call = super().visit_call_(call)
+        return relax.op.subtract(call.args[FACTOR - 2], call.args[0]) if call.op.name == "relax.subtract" else call
+
+
+def swapped(module: Any) -> Any:
+    return tvm.IRModule({name: Swaps(module).visit_expr(function) for name, function in module.functions.items()})
 
 
 def value_of(value: Any) -> Any:
@@ -106,6 +121,22 @@ def test_functions_and_classes_of_the_users_own() -> None:
     assert value_of(functools.partial(scaled, 7))() == 21
     assert value_of(Holder(4)).double() == 8
     assert value_of(Colour.RED).name == "RED"
+
+
+def test_a_class_that_tvm_has_decorated_is_said_as_it_was_written() -> None:
+    module = module_of(SUBTRACTS)
+    found = value_of(swapped)(module)
+    assert "R.subtract(y, x)" in found.script()
+    assert structural_equal(found, swapped(module), map_free_vars=True)
+
+
+SUBTRACTS = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((2,), "float32"), y: R.Tensor((2,), "float32")):
+        return R.subtract(x, y)
+"""
 
 
 def test_what_is_installed_is_imported() -> None:
