@@ -325,6 +325,8 @@ def _notes(reduction: Reduction, what: Shown | None, request: Request) -> tuple[
         )
     if what is not None and not what.rate.each_time:
         notes.append(f"flaky: shows in {what.rate} fresh processes")
+    if reduction.no_numbers:
+        notes.append(f"numbers were not judged: {reduction.no_numbers}")
     return tuple(notes)
 
 

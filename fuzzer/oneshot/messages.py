@@ -186,7 +186,7 @@ class Reduction(Struct, frozen=True, tag="reduction"):
     failure showed in so many tries of the case as it was given, where it did not show each time. kept: the failure, in
     a line. known: the title of its known cause, "" for a new one. stopped: the user has ended it. whole: bodies were
     left as they are, since the module does not fail once it is built anew. by_reference: where the reference can show
-    what no script does.
+    what no script does. no_numbers: why no oracle that needs numbers was asked, "" where they were.
     """
 
     repros: tuple[str, ...]
@@ -203,6 +203,7 @@ class Reduction(Struct, frozen=True, tag="reduction"):
     stopped: bool = False
     whole: bool = False
     by_reference: ByReference | None = None
+    no_numbers: str = ""
 
 
 Reply: TypeAlias = (

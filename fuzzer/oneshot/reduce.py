@@ -128,6 +128,7 @@ class _Reduce:
                 stopped(subject.request),
                 smallest is not None and smallest.whole,
                 _by_reference(stored[0][0], near),
+                subject.note,
             )
         )
 

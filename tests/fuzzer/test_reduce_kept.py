@@ -284,3 +284,28 @@ def test_a_candidate_that_fails_now_and_then_is_judged_again(tmp_path: Path) -> 
         rejudge = Twice(Plan(0), subject.repertoire, shown, subject.recorder, look)
         assert rejudge.interesting(subject.start) is fails
         assert look.others == [other] * min(tries, 2)
+
+
+NO_INPUTS = """\
+from tvm.script import ir as I, relax as R, tirx as T
+
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(ndim=2, dtype="float32")):
+        n = T.int64()
+        y = R.match_cast(x, R.Tensor((n, 7), "float32"))
+        z = R.nn.relu(y)
+        return z
+"""
+
+
+def test_that_no_numbers_were_judged_is_told(passfuzz: Any, tmp_path: Path) -> None:
+    """What is kept is then another failure than the one that its user may have in mind."""
+    (tmp_path / "module.py").write_text(NO_INPUTS, encoding="utf-8")
+    load = write_passes(tmp_path, "Raises")
+    asked = ("reduce", tmp_path / "module.py", "--load", load, "--passes", "Raises", "-o", tmp_path / "small.py")
+    status, stdout, stderr = passfuzz(*asked, "--time", "10m")
+    assert status == 0, stderr
+    assert "note: numbers were not judged: no inputs that the module takes" in stdout + stderr
