@@ -27,6 +27,7 @@ BRIEF = ("--passfuzz", "--passfuzz-deadline", "3")
 def judged(folder: Path, tests: str) -> tuple[Path, int, str]:
     ini = "passfuzz_same_meaning =\n    SwapsOperators\n    SwapsInPlace\n    PartsInPlace\n    LosesABinding Mine\n"
     status, text, _ = run(folder, FAULTY, *JUDGES, "--passfuzz-out", "out", "-k", tests, ini=ini)
+    assert "passfuzz: own fault" not in text, text.partition("passfuzz: own fault")[2]
     return folder, status, text
 
 

@@ -19,7 +19,7 @@ from generators import tvm_api
 from generators.joined import join
 from generators.passes.row import PassRow, Phase
 from generators.passes.table import PASSES, SETUP
-from generators.passes.vocabulary import PRIM_SHAPES
+from generators.passes.vocabulary import BLOCK_SHAPES, PRIM_SHAPES
 from generators.program import Program
 from generators.program_facts import Feature
 from generators.source import SeededSource
@@ -145,8 +145,9 @@ def test_two_recipes_of_one_name_are_refused() -> None:
 
 def test_every_recipe_is_named_by_a_row_or_for_all() -> None:
     named = {name for row in PASSES.values() for name in row.fires.prim_recipes}
-    for_all = {*ON_BLOCKS, *ON_LOOPS, *(name for names in PRIM_SHAPES.values() for name in names)}
-    assert named | for_all == set(PRIM_RECIPES) and not named & for_all
+    for_all = {*ON_BLOCKS, *ON_LOOPS}
+    by_word = {name for shapes in (PRIM_SHAPES, BLOCK_SHAPES) for names in shapes.values() for name in names}
+    assert named | for_all | by_word == set(PRIM_RECIPES) and not (named | by_word) & for_all
 
 
 NEEDS = {
