@@ -100,7 +100,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     "fuzzer": (
         ("coverage/probes", "processes/lent"),
         ("cli_options", "cli_reduce", "errors", "protocol"),
-        ("own_numbers", "streams", "versions"),
+        ("own_numbers", "parsing", "streams", "versions"),
         ("given_paths", "processes"),
         ("settings",),
         ("known_causes", "results", "retold_issues", "selection", "similar", "trust"),

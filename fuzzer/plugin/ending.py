@@ -26,6 +26,7 @@ from corpus.store import write_atomically, write_case
 from fuzzer.campaign.finding_rows import FindingRows
 from fuzzer.campaign.out_folder import UNCONFIRMED
 from fuzzer.known_causes import Known
+from fuzzer.parsing import threads_can_parse
 from fuzzer.plugin.pairs import PAIRS_FILE, Pairs
 from fuzzer.plugin.repro import script_that_runs_the_test
 from fuzzer.plugin.suite_watch import Ledger, Sighting
@@ -300,6 +301,9 @@ def _with_change(finding: Finding, names: Mapping[str, object]) -> Finding:
 def _confirmed(findings: Iterable[Finding], scratch: Path) -> Iterable[Tried]:
     """Each finding with whether its own script shows it in a fresh process."""
     by_slug = {finding.signature.slug: finding for finding in findings}
+    if not threads_can_parse():  # Each writes a script first, which parses it.
+        yield from map(partial(confirmed, room=scratch), by_slug.values())
+        return
     with ThreadPoolExecutor(available_cpus()) as pool:
         yield from pool.map(partial(confirmed, room=scratch), by_slug.values())
 

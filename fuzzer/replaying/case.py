@@ -14,6 +14,7 @@ from corpus.registry import Registry
 from corpus.replayable import Replayable
 from corpus.repro import shown_by_script
 from corpus.store import CorruptCase, StoredCase
+from fuzzer.parsing import PARSING
 from fuzzer.processes.scratch import scratch_folder
 from fuzzer.replaying.by_reference import checked
 from fuzzer.replaying.comparison import expected_on, outcome_of
@@ -59,7 +60,9 @@ class Replayer:
         return row
 
     def _run(self, found: Replayable, case: StoredCase, text: str) -> ReplayRow:
-        if not shown_by_script(case):
+        with PARSING:
+            by_script = shown_by_script(case)
+        if not by_script:
             return self._told(found, case, *checked(self.warm, found.folder, case, self.trust))
         row = None
         if not isinstance(case.evidence, AcrossProcesses):
@@ -77,9 +80,11 @@ class Replayer:
 
     def _row(self, found: Replayable, case: StoredCase, text: str, run: _Run) -> ReplayRow:
         with scratch_folder() as outer:
-            job = self._job(found, case, text, outer)
+            with PARSING:
+                job = self._job(found, case, text, outer)
             end, seconds = run(job)
-        return self._told(found, case, ending_of(end), seconds)
+        with PARSING:
+            return self._told(found, case, ending_of(end), seconds)
 
     def _told(self, found: Replayable, case: StoredCase, ending: Ending, seconds: float) -> ReplayRow:
         expected = expected_on(case, self.warm.greeting.version, self.registry)
