@@ -226,10 +226,9 @@ def _native(failed: Failed, blamed: str, running: str, known: FailureFacts) -> C
         return Cause(known.broken_by or running, known.broken)
     site = crashed_in(failed.detail)
     how = failed.evidence.how if isinstance(failed.evidence, Died) else "a crash"
-    if site is None and (said := last_words(failed.detail)):
-        # What stays where: the check that fails is one place of TVM's, whichever pass has come there.
-        return Cause("any pass" if _OF_ONE_PLACE.search(said) else running, f"ends by {how}: {without_names(said)}")
     if site is None:
+        if said := last_words(failed.detail):
+            return Cause("any pass" if _OF_ONE_PLACE.search(said) else running, f"ends by {how}: {without_names(said)}")
         here = Cause(running, f"ends by {how}{_on(known.holds)}", certain=False)
         return _on_one_operator(here, known) or here
     of_run_time = site.function.startswith("runtime::")

@@ -6,7 +6,7 @@ the next pass may change it in place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -95,6 +95,11 @@ class _Running:
         while self.names and self.names.pop() != str(info.name):
             continue
         self.note(self.names)
+
+
+def innermost(names: Sequence[str], known: Container[str]) -> str:
+    """The last of these passes that is known; "" where none is."""
+    return next((name for name in reversed(names) if name in known), "")
 
 
 def announcing(note: Callable[[Sequence[str]], None], action: Callable[[], R]) -> R:

@@ -55,8 +55,8 @@ class CheckOutcome:
 
 def check(subject: Subject, say: Say) -> None:
     """Sends a Note for each order that TVM documents otherwise and for a tolerance of the user's, a Row per oracle and
-    step, the Culprit if an oracle failed, and each VariableValue where asked for. The last Note says that nothing was
-    built, where that is so and nothing fails: code generation has then not been judged."""
+    step, the Culprit if an oracle failed, and each VariableValue where asked for. The last Note says that no build was
+    judged, where that is so and nothing fails: code generation has then not been judged."""
     for breach in breaches(_applied(subject), subject.repertoire.rows):
         say(Note(breach.sentence))
     if subject.request.own.tolerance is not None:

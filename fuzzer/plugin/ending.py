@@ -301,11 +301,12 @@ def _with_change(finding: Finding, names: Mapping[str, object]) -> Finding:
 def _confirmed(findings: Iterable[Finding], scratch: Path) -> Iterable[Tried]:
     """Each finding with whether its own script shows it in a fresh process."""
     by_slug = {finding.signature.slug: finding for finding in findings}
+    tried = partial(confirmed, room=scratch)
     if not threads_can_parse():  # Each writes a script first, which parses it.
-        yield from map(partial(confirmed, room=scratch), by_slug.values())
+        yield from map(tried, by_slug.values())
         return
     with ThreadPoolExecutor(available_cpus()) as pool:
-        yield from pool.map(partial(confirmed, room=scratch), by_slug.values())
+        yield from pool.map(tried, by_slug.values())
 
 
 def _save_with_test(out: Path, finding: Finding, folder: str) -> None:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from typing_extensions import assert_never
 
-from corpus.signature import normalise
+from corpus.signature import signature_of
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.options import JudgeOptions
 from fuzzer.trial.record import Record
@@ -40,7 +40,6 @@ from oracles.verdict import (
     DOES_NOT_BUILD,
     DOES_NOT_RUN,
     PASSED,
-    WRONG_RESULT,
     Failed,
     Skipped,
     Verdict,
@@ -259,7 +258,7 @@ def _alike(one: Verdict, other: Failed) -> bool:
     """Whether a build fails as another one does; all wrong results are alike."""
     if not isinstance(one, Failed) or one.symptom != other.symptom:
         return False
-    return other.symptom == WRONG_RESULT or normalise(one.message) == normalise(other.message)
+    return signature_of(BUILD, one).message == signature_of(BUILD, other).message
 
 
 def _not_compiled(built: llvm.NotBuilt) -> Verdict:

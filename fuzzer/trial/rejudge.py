@@ -29,7 +29,7 @@ from fuzzer.trial.watch import UNWATCHED, Watch
 from generators.case import Tier
 from generators.passes.order import breaches
 from generators.passes.row import Phase
-from generators.passes.table import SETUP, TIR_PASSES
+from generators.passes.table import SETUP
 from generators.source import SeededSource
 from oracles.evidence import Died, Hung
 from oracles.forked import ChildRaised
@@ -71,7 +71,7 @@ class Likeness:
 
 def stage_of(culprit: str) -> str:
     """Code generation for a pass of TIR, which is a part of it; else the culprit itself."""
-    return CODEGEN if culprit in TIR_PASSES or culprit.startswith(_OF_TIR) else culprit
+    return CODEGEN if culprit.startswith(_OF_TIR) else culprit
 
 
 _OF_TIR = ("tirx.", "s_tir.")

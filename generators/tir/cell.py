@@ -27,11 +27,11 @@ class Cell:
     def plus(self, number: int) -> Stmt:
         """The store of the number after this one by so many, which may be negative."""
         kind = tirx.Add if number >= 0 else tirx.Sub
-        return tirx.BufferStore(self.tensor.buffer, kind(self.now.expr, _int32(abs(number))), [self.zero])
+        return tirx.BufferStore(self.tensor.buffer, kind(self.now.expr, int32(abs(number))), [self.zero])
 
     def around(self, first: int, loop: Stmt) -> Stmt:
         """The loop after the memory of what it counts by, which begins at `first`."""
-        begun = tirx.BufferStore(self.tensor.buffer, _int32(first), [self.zero])
+        begun = tirx.BufferStore(self.tensor.buffer, int32(first), [self.zero])
         return sequence(tirx.AllocBuffer(self.tensor.buffer), begun, loop)
 
 
@@ -48,5 +48,5 @@ def as_index(draft: FunctionDraft, number: Expr) -> Expr:
     return number if draft.index_dtype == "int32" else tirx.Cast(draft.index_dtype, number)
 
 
-def _int32(value: int) -> Expr:
+def int32(value: int) -> Expr:
     return tirx.IntImm("int32", value)

@@ -31,7 +31,7 @@ from oracles.builds.tir_build import compiled_from
 from oracles.ir.compare import with_own_constants
 from oracles.ir.operators import CONSUMED, operator_calls
 from oracles.ir.walk import bindings, nodes_of, operands, prim_funcs, relax_functions
-from oracles.nested import announcing
+from oracles.nested import announcing, innermost
 from oracles.reference.errors import Unsupported
 from oracles.reference.numbers import Numbers
 from oracles.reference.tir.decode.tvm_objects import lanes_of
@@ -130,7 +130,7 @@ def build(
 
     def running(names: Sequence[str]) -> None:
         """The passes of TIR are part of code generation; one that ends the process is to blame."""
-        announce(Building(BUILD, next((name for name in reversed(names) if name in PASSES), CODEGEN)))
+        announce(Building(BUILD, innermost(names, PASSES) or CODEGEN))
 
     compiled = bench.guarded(
         lambda: announcing(running, lambda: compiled_from(module, _current_target(opt_level), phase))

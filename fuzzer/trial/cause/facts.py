@@ -44,7 +44,7 @@ from oracles.forked import forked
 from oracles.ir.contents import contents, odd_floats, operator_kind
 from oracles.ir.regions import declares_what_it_does
 from oracles.ir.tir_rewrite import stored_kinds
-from oracles.nested import running_at_end
+from oracles.nested import innermost, running_at_end
 from oracles.oracle import StepOracle
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Unsure, Wrong
@@ -393,4 +393,4 @@ class _Look:
         )
 
     def _of_table(self, names: Sequence[str]) -> str:
-        return next((name for name in reversed(names) if name in self.repertoire.rows), "")
+        return innermost(names, self.repertoire.rows)

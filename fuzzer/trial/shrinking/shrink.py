@@ -165,10 +165,7 @@ def _finding(
 def _as_found(asked: _Asked, begun: Candidate, finding: Finding, like: Case, faults: OwnFaults) -> Finding:
     """The finding before reduction, with what was said of it then. The reference sees what no run of built code need
     show: how far a small buffer is overrun, or an element of which nothing is known."""
-    plan, repertoire = asked.plan, asked.repertoire
-    unknown: tuple[Expectation, ...] = ()
-    expected = faults.unless_at_fault(EXPECTED, lambda: expectations_of(begun, plan, repertoire), unknown)
-    failure = asked.failure
+    failure, expected = asked.failure, _expected(asked, begun, faults)
     verdict = replace(finding.verdict, message=failure.message, detail=failure.detail, difference="")
     bare = replace(finding, verdict=verdict, fault=(), official="", tier=failure.tier, aftermath=Aftermath())
     return replace(bare, case=as_case(begun, like), expectations=expected, reduced=None)
@@ -183,14 +180,17 @@ class _Further:
     aftermath: Aftermath
 
 
+def _expected(asked: _Asked, case: Candidate, faults: OwnFaults) -> tuple[Expectation, ...]:
+    unknown: tuple[Expectation, ...] = ()
+    return faults.unless_at_fault(EXPECTED, lambda: expectations_of(case, asked.plan, asked.repertoire), unknown)
+
+
 def _further(asked: _Asked, case: Candidate, hung: bool, faults: OwnFaults) -> _Further:
     plan, repertoire, oracle = asked.plan, asked.repertoire, asked.failure.oracle
-    expectations: tuple[Expectation, ...] = ()
     fault: tuple[str, ...] = ()
-    if oracle in NEED_NUMBERS:
-        expectations = faults.unless_at_fault(EXPECTED, lambda: expectations_of(case, plan, repertoire), ())
-        if not asked.watch.stopped:
-            fault = faults.unless_at_fault(WHOSE, lambda: whose_fault(case, plan, repertoire), ())
+    expectations = _expected(asked, case, faults) if oracle in NEED_NUMBERS else ()
+    if oracle in NEED_NUMBERS and not asked.watch.stopped:
+        fault = faults.unless_at_fault(WHOSE, lambda: whose_fault(case, plan, repertoire), ())
     aftermath = Aftermath()
     if not (asked.watch.stopped or (hung and oracle == survives.ORACLE.name)):
         aftermath = faults.unless_at_fault(AFTER, lambda: aftermath_of(case, plan, repertoire, oracle), aftermath)

@@ -14,7 +14,7 @@ from tvm import tirx
 
 from generators.ranges import Range
 from generators.source import Source, favour
-from generators.tir.cell import as_index, new_cell
+from generators.tir.cell import as_index, int32, new_cell
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit
 from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point
@@ -97,7 +97,7 @@ def _counting_up(site: Site) -> Stmt:
     tensor, last = filled(site, length), int(length.value) - 1
     done = new_cell(draft, last + 2)
     step = done.plus(1)
-    at = as_index(draft, tirx.Min(done.now.expr, _int32(last)))
+    at = as_index(draft, tirx.Min(done.now.expr, int32(last)))
     turn = Term(at, draft.index_dtype, Range(0, last, True))
     within = site.inside(Point(turn, length), turns=last + 2, in_loop=False)
     change = store(tensor, value_of(within, tensor.dtype, turn, element(tensor, at)), [at])
@@ -105,11 +105,7 @@ def _counting_up(site: Site) -> Stmt:
         again = tirx.IfThenElse(_some_turns(draft, at, length), step, None)
         change = sequence(*draft.source.pick(((change, again), (again, change))))
     draft.features.add("while")
-    return done.around(0, tirx.While(tirx.LT(done.now.expr, _int32(last + 1)), sequence(change, step)))
-
-
-def _int32(value: int) -> Expr:
-    return tirx.IntImm("int32", value)
+    return done.around(0, tirx.While(tirx.LT(done.now.expr, int32(last + 1)), sequence(change, step)))
 
 
 def _first_turn(site: Site) -> Stmt:
