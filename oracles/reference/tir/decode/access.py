@@ -30,13 +30,13 @@ def refuse_predicate(node: tvm_api.Node) -> None:
 
 def access(state: DecodeState, tvm_buffer: tvm_api.Buffer, tvm_indices: tvm_api.Node) -> Element:
     """The buffer and the indices of one element. Trap("type") for a wrong number of indices."""
-    if state.wide:
-        width = state.wide.get(tvm_buffer.__chandle__())
+    if state.buffers.lanes:
+        width = state.buffers.lanes.get(tvm_buffer.__chandle__())
         if width is not None:
             return _vector_access(state, tvm_buffer, tvm_indices, width)
     buffer, offsets = buffer_of(state, tvm_buffer)
     indices = tuple([expression(state, index) for index in items(tvm_indices)])
-    if state.placed and (place := state.placed.get(tvm_buffer.__chandle__())) is not None:
+    if state.buffers.placed and (place := state.buffers.placed.get(tvm_buffer.__chandle__())) is not None:
         return buffer, (_in_place(state, str(tvm_buffer.name), place, indices),)
     if offsets is not None:
         lead = len(offsets) - len(indices)

@@ -21,7 +21,7 @@ def _realize(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
     for iter_var, value in zip(items(block.iter_vars), items(node.iter_values), strict=True):
         bound, binding = named(state, iter_var.var, expression(state, value))
         before.extend(bound)
-        state.env[iter_var.var.__chandle__()] = binding
+        state.variables.scalars[iter_var.var.__chandle__()] = binding
         if iter_var.iter_type == _REDUCTION:
             reduce.append((binding, expression(state, iter_var.dom.min)))
     predicate = expression(state, node.predicate)

@@ -25,7 +25,7 @@ def new_buffer(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> Buffer:
     decoded = new_owner(state, str(tvm_buffer.name), dtype, shape, str(tvm_buffer.scope()))
     strides = items(tvm_buffer.ty.strides or [])
     if strides:
-        state.strides[decoded.slot] = tuple([constant(state, stride, "strides") for stride in strides])
+        state.buffers.strides[decoded.slot] = tuple([constant(state, stride, "strides") for stride in strides])
     hold(state, tvm_buffer, decoded)
     return decoded
 
@@ -42,7 +42,7 @@ def match_buffer(state: DecodeState, match: tvm_api.Node) -> None:
         lead = len(outer) - len(offsets)
         inner = zip(outer[lead:], offsets, strict=True)
         offsets = (*outer[:lead], *(fold("add", o, i, o.dtype) for o, i in inner))
-    state.buffers[match.buffer.__chandle__()] = (source, offsets)
+    state.buffers.known[match.buffer.__chandle__()] = (source, offsets)
     _name_layout(state, match.buffer.ty, source, offsets)
 
 
@@ -51,18 +51,18 @@ def _name_layout(state: DecodeState, ty: tvm_api.Type, source: Buffer, offsets: 
     strides = strides_of(state, source)
     for stride, value in zip(reversed(items(ty.strides or [])), reversed(strides), strict=False):
         if type(stride).__name__ == "Var":
-            state.env[stride.__chandle__()] = Const(value, dtype_of(stride.ty))
+            state.variables.scalars[stride.__chandle__()] = Const(value, dtype_of(stride.ty))
     if type(ty.elem_offset).__name__ == "Var":
         dtype = dtype_of(ty.elem_offset.ty)
         total: Expr = Const(0, dtype)
         for offset, stride in zip(offsets, strides, strict=True):
             total = fold("add", total, fold("mul", offset, Const(stride, dtype), dtype), dtype)
-        state.env[ty.elem_offset.__chandle__()] = total
+        state.variables.scalars[ty.elem_offset.__chandle__()] = total
 
 
 def strides_of(state: DecodeState, buffer: Buffer) -> tuple[int, ...]:
     """Elements from one index to the next in each dimension."""
-    known = state.strides.get(buffer.slot)
+    known = state.buffers.strides.get(buffer.slot)
     if known is not None and len(known) == len(buffer.shape):
         return known
     return tuple(math.prod(buffer.shape[place + 1 :]) for place in range(len(buffer.shape)))
@@ -77,7 +77,7 @@ def _declaration(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
     ty = node.buffer.ty
     where = pointer(state, node.data)
     if isinstance(where, Stack):
-        state.stacks[node.buffer.__chandle__()] = where
+        state.buffers.stacks[node.buffer.__chandle__()] = where
         return EMPTY
     dtype, shape = _described(state, node.buffer)
     offset = constant(state, ty.elem_offset, "tirx.DeclBuffer[elem_offset]") if ty.elem_offset is not None else 0
@@ -99,7 +99,7 @@ def _lane_dimension(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> tuple[int
     lanes = lanes_of(tvm_buffer.ty)
     if lanes == 1:
         return ()
-    state.wide[tvm_buffer.__chandle__()] = lanes
+    state.buffers.lanes[tvm_buffer.__chandle__()] = lanes
     return (lanes,)
 
 

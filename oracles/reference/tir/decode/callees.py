@@ -13,7 +13,7 @@ from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.constants import is_index
 from oracles.reference.tir.decode.dispatch import constant, expression, pointer, statement
 from oracles.reference.tir.decode.pointer_kinds import BufferAddress, ElementAddress, Pointer
-from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules
+from oracles.reference.tir.decode.state import EMPTY, DecodeState, Exits, Rules
 from oracles.reference.tir.decode.tvm_objects import POINTER_TYPE, dtype_of
 from oracles.reference.tir.decode.variables import fresh, new_var
 from oracles.reference.tir.decode.views import view_at
@@ -35,7 +35,7 @@ def launched(state: DecodeState, name: str, args: list[Expr | Pointer]) -> Stmt:
     callee = state.context.kernels.get(name)
     if callee is None:
         raise Trap("undefined-variable", f"{state.name}: no kernel {name}")
-    state.launches.add(name)
+    state.inlined.kernels.add(name)
     params, tags = list(callee.params), [str(tag) for tag in callee.attrs.get(LAUNCH_PARAMS, ())]
     if len(args) != len(params) + len(tags):
         raise Trap("type", f"{state.name}: {name} takes {len(params)} arguments and {len(tags)} extents")
@@ -44,14 +44,14 @@ def launched(state: DecodeState, name: str, args: list[Expr | Pointer]) -> Stmt:
             given = arg.buffer.name or "memory"
             raise Trap("host-memory", f"{state.name}: a kernel is given {given}, which is on the host's stack")
     before = [_bound(state, name, param, arg) for param, arg in zip(params, args, strict=False)]
-    outer, state.extents = state.extents, {}
+    outer, state.here.extents = state.here.extents, {}
     for tag, extent in zip(tags, args[len(params) :], strict=True):
         if tag != SHARED_BYTES:
             if isinstance(extent, Pointer):
                 raise Trap("type", f"{state.name}: {name} is launched with a pointer for {tag}")
-            state.extents[tag] = extent
+            state.here.extents[tag] = extent
     body = statement(state, callee.body)
-    state.extents = outer
+    state.here.extents = outer
     return Seq((*before, body))
 
 
@@ -66,19 +66,18 @@ def called(state: DecodeState, call: tvm_api.Expr) -> tuple[Stmt, Expr | None]:
     callee = state.context.functions.get(name)
     if callee is None:
         raise Trap("undefined-variable", f"{state.name}: no PrimFunc {name}")
-    state.calls.add(name)
+    state.inlined.prim_funcs.add(name)
     args, params = list(call.args), list(callee.params)
     if len(args) != len(params):
         raise Trap("type", f"{state.name}: {name} takes {len(params)} arguments and gets {len(args)}")
     given = [passed(state, arg) for arg in args]
-    names = dict(state.env), dict(state.pointers), dict(state.buffers), dict(state.stacks), dict(state.placed)
-    outer = state.returned, state.result, state.returns, state.extents
-    state.returned, state.result, state.extents = None, None, {}
+    variables, buffers, exits = state.variables, state.buffers, state.exits
+    state.variables, state.buffers, state.exits = variables.copy(), buffers.copy(), Exits()
+    extents, state.here.extents = state.here.extents, {}
     before = [_bound(state, name, param, arg) for param, arg in zip(params, given, strict=True)]
-    body, result = statement(state, callee.body), state.result
-    state.env, state.pointers, state.buffers, state.stacks, state.placed = names
-    state.returned, state.result, state.returns, state.extents = outer
-    state.ended = False
+    body, result = statement(state, callee.body), state.exits.result
+    state.variables, state.buffers, state.exits, state.here.extents = variables, buffers, exits, extents
+    state.here.ended = False
     return Seq((*before, body)), result
 
 
@@ -92,13 +91,13 @@ def _bound(state: DecodeState, callee: str, param: tvm_api.Var, arg: Expr | Poin
     if isinstance(arg, BufferAddress):
         if expected != POINTER_TYPE:
             return _bound_buffer(state, param, arg)
-        state.pointers[param.__chandle__()] = arg
+        state.variables.pointers[param.__chandle__()] = arg
         return EMPTY
     if isinstance(arg, Pointer):
         raise Unsupported("call with a pointer to no buffer")
-    dtype = dtype_of(param.ty, state.lane)
+    dtype = dtype_of(param.ty, state.here.lane)
     if isinstance(arg, Const):
-        state.env[param.__chandle__()] = Const(arg.value, dtype)
+        state.variables.scalars[param.__chandle__()] = Const(arg.value, dtype)
         return EMPTY
     var = fresh(state, param, dtype)
     return Bind(var, arg)
@@ -113,7 +112,7 @@ def _bound_place(state: DecodeState, param: tvm_api.Var, arg: ElementAddress) ->
     if not is_index(position):
         var = new_var(f"{param.name}.place", position.dtype)
         before, position = Bind(var, position), var
-    state.pointers[param.__chandle__()] = ElementAddress(arg.buffer, position, arg.dtype)
+    state.variables.pointers[param.__chandle__()] = ElementAddress(arg.buffer, position, arg.dtype)
     return before
 
 
@@ -123,11 +122,11 @@ def _bound_buffer(state: DecodeState, param: tvm_api.Var, arg: BufferAddress) ->
     if len(extents) == len(arg.buffer.shape):
         for extent, given in zip(extents, arg.buffer.shape, strict=True):
             if type(extent).__name__ == "Var":
-                state.env[extent.__chandle__()] = Const(given, dtype_of(extent.ty, state.lane))
+                state.variables.scalars[extent.__chandle__()] = Const(given, dtype_of(extent.ty, state.here.lane))
     shape = tuple(constant(state, extent, "a place on the stack computed at run time") for extent in extents)
     if prod(shape) > prod(arg.buffer.shape):
         raise Trap("out-of-bounds", f"{state.name}: {param.name} is larger than {arg.buffer.name}")
-    return view_at(state, param, arg, dtype_of(param.ty, state.lane), shape, 0)
+    return view_at(state, param, arg, dtype_of(param.ty, state.here.lane), shape, 0)
 
 
 RULES = Rules(effects={"call_ffi_kernel": _call_kernel})

@@ -23,7 +23,7 @@ def statement(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
     rule = state.rules.statements.get(name)
     if rule is None:
         raise Unsupported(f"tirx.{name}")
-    return rule(state, node) if state.place is None else statement_in_header(state, node, rule)
+    return rule(state, node) if state.here.header is None else statement_in_header(state, node, rule)
 
 
 def expression(state: DecodeState, node: tvm_api.Expr) -> Expr:
@@ -47,10 +47,10 @@ def pointer(state: DecodeState, node: tvm_api.Expr) -> Pointer:
     """Any expression that gives a pointer. Unsupported if no rule knows it."""
     name = type(node).__name__
     if name == "Var":
-        found = state.pointers.get(node.__chandle__())
+        found = state.variables.pointers.get(node.__chandle__())
         if found is not None:
             return found
-        if node.__chandle__() in state.buffers:
+        if node.__chandle__() in state.buffers.known:
             return data_of(state, node)
         raise Trap("undefined-variable", f"{state.name}: {node.name}")
     if name != "Call":
@@ -63,7 +63,7 @@ def pointer(state: DecodeState, node: tvm_api.Expr) -> Pointer:
 
 def buffer_of(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> tuple[Buffer, tuple[Expr, ...] | None]:
     """The buffer of ours for a TVM buffer, and the offset of a matched region. Trap if it is not defined here."""
-    found = state.buffers.get(tvm_buffer.__chandle__())
+    found = state.buffers.known.get(tvm_buffer.__chandle__())
     if found is None:
         name = getattr(tvm_buffer, "name", type(tvm_buffer).__name__)
         raise Trap("undefined-variable", f"{state.name}: buffer {name}")
@@ -73,7 +73,7 @@ def buffer_of(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> tuple[Buffer, t
 def data_of(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> Pointer:
     """The address of the memory of a buffer; a matched buffer has that of its source, and an offset besides."""
     buffer = buffer_of(state, tvm_buffer)[0]
-    place = state.placed.get(tvm_buffer.__chandle__())
+    place = state.buffers.placed.get(tvm_buffer.__chandle__())
     return BufferAddress(buffer) if place is None else ElementAddress(buffer, place.first, buffer.dtype)
 
 
@@ -83,21 +83,21 @@ def data_of(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> Pointer:
 @contextmanager
 def at_lane(state: DecodeState, lane: Expr | None) -> Iterator[None]:
     """Inside, vectors are decoded for this lane; None allows scalars only."""
-    outer, state.lane = state.lane, lane
+    outer, state.here.lane = state.here.lane, lane
     yield
-    state.lane = outer
+    state.here.lane = outer
 
 
 def expression_at(state: DecodeState, node: tvm_api.Expr, lane: Expr | None) -> Expr:
     """One lane of a vector expression, or a scalar expression for None."""
-    outer, state.lane = state.lane, lane
+    outer, state.here.lane = state.here.lane, lane
     value = expression(state, node)
-    state.lane = outer
+    state.here.lane = outer
     return value
 
 
 def current_lane(state: DecodeState, what: str) -> Expr:
     """The lane that vectors are decoded for. Unsupported, with the name of the construct, if there is none."""
-    if state.lane is None:
+    if state.here.lane is None:
         raise Unsupported(f"{what} outside a statement of lanes")
-    return state.lane
+    return state.here.lane

@@ -100,17 +100,17 @@ def _int(state: DecodeState, node: tvm_api.Expr) -> Expr:
 
 
 def _float(state: DecodeState, node: tvm_api.Expr) -> Expr:
-    return Const(float(node.value), dtype_of(node.ty, state.lane))
+    return Const(float(node.value), dtype_of(node.ty, state.here.lane))
 
 
 def _variable(state: DecodeState, node: tvm_api.Var) -> Expr:
     handle = node.__chandle__()
-    found = state.env.get(handle)
+    found = state.variables.scalars.get(handle)
     if found is not None:
         return found
     if handle in state.symbols:
-        return Const(state.symbols[handle], dtype_of(node.ty, state.lane))
-    vector = state.vectors.get(handle)
+        return Const(state.symbols[handle], dtype_of(node.ty, state.here.lane))
+    vector = state.variables.vectors.get(handle)
     if vector is None:
         raise Trap("undefined-variable", f"{state.name}: {node.name}")
     return vector(current_lane(state, "vector variable"))
@@ -127,7 +127,7 @@ def _bitwise_not(state: DecodeState, node: tvm_api.Expr) -> Expr:
 
 
 def _cast(state: DecodeState, node: tvm_api.Expr) -> Expr:
-    a, dtype = expression(state, node.value), dtype_of(node.ty, state.lane)
+    a, dtype = expression(state, node.value), dtype_of(node.ty, state.here.lane)
     if a.dtype is dtype:
         return a
     if isinstance(a, Const) and a.dtype.kind in "iu" and dtype.kind in "iu" and dtype.low <= a.value <= dtype.high:
@@ -156,7 +156,7 @@ def _let(state: DecodeState, node: tvm_api.Expr) -> Expr:
         return vector_let(state, node)
     value = expression(state, node.value)
     if is_index(value):
-        state.env[node.var.__chandle__()] = value
+        state.variables.scalars[node.var.__chandle__()] = value
         return expression(state, node.body)
     var = fresh(state, node.var, value.dtype)
     body = expression(state, node.body)
@@ -180,8 +180,8 @@ def _call(state: DecodeState, node: tvm_api.Expr) -> Expr:
         name, args = library_function(name, args)
     if name in TO_WHOLE:
         value = expression(state, args[0])
-        return Cast(Call(TO_WHOLE[name], (value,), value.dtype), dtype_of(node.ty, state.lane))
-    return Call(name, tuple([expression(state, arg) for arg in items(args)]), dtype_of(node.ty, state.lane))
+        return Cast(Call(TO_WHOLE[name], (value,), value.dtype), dtype_of(node.ty, state.here.lane))
+    return Call(name, tuple([expression(state, arg) for arg in items(args)]), dtype_of(node.ty, state.here.lane))
 
 
 def _first_argument(state: DecodeState, node: tvm_api.Expr) -> Expr:
@@ -189,7 +189,7 @@ def _first_argument(state: DecodeState, node: tvm_api.Expr) -> Expr:
 
 
 def _vscale(state: DecodeState, node: tvm_api.Expr) -> Expr:
-    return Const(VSCALE, dtype_of(node.ty, state.lane))
+    return Const(VSCALE, dtype_of(node.ty, state.here.lane))
 
 
 RULES = Rules(

@@ -38,7 +38,7 @@ class _Fragment:
             raise Unsupported("fragment at an address")
         m, n, k = sizes
         self.buffer, self.number = where.buffer, number
-        self.by_columns = state.transposed.get(self.buffer.slot, self.buffer.scope == _B)
+        self.by_columns = state.fragments.transposed.get(self.buffer.slot, self.buffer.scope == _B)
         shape = {_A: (m, k), _B: (k, n), _C: (m, n)}.get(self.buffer.scope)
         if shape is None:
             raise Trap("type", f"{state.name}: {self.buffer.name} is no fragment")
@@ -85,7 +85,7 @@ def _loops(extents: tuple[int, ...], body: Callable[..., Stmt]) -> Stmt:
 
 def _sizes(state: DecodeState, call: tvm_api.Expr) -> tuple[int, int, int]:
     m, n, k = (constant(state, call.args[place], "size of a fragment") for place in (1, 2, 3))
-    state.fragments = m, n, k
+    state.fragments.shape = m, n, k
     return m, n, k
 
 
@@ -125,10 +125,10 @@ def _memory(state: DecodeState, buffer: Buffer, offset: Expr) -> Place:
 def _noted(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
     """An attribute that says of a fragment what code generators declare it with: InferFragment reads it from uses."""
     body = statement(state, node.body)
-    found = state.buffers.get(node.node.__chandle__())
+    found = state.buffers.known.get(node.node.__chandle__())
     if found is None:
         raise Trap("undefined-variable", f"{state.name}: a note of {node.node.name}")
-    state.said[found[0].slot, str(node.attr_key)] = str(node.value.value)
+    state.fragments.said[found[0].slot, str(node.attr_key)] = str(node.value.value)
     return body
 
 
@@ -138,7 +138,7 @@ def _as_said(state: DecodeState, buffer: Buffer, sizes: tuple[int, int, int], la
     if buffer.scope != _C:
         uses["fragment_layout"] = layout
     for key, used in uses.items():
-        if state.said.get((buffer.slot, key), used) != used:
+        if state.fragments.said.get((buffer.slot, key), used) != used:
             raise Trap("type", f"{state.name}: {buffer.name} has another {key} than {used}")
 
 
@@ -148,7 +148,7 @@ def _between(state: DecodeState, call: tvm_api.Expr) -> tuple[_Fragment, Callabl
     by_columns = str(call.args[7].value) == "col_major"
     held = pointer(state, call.args[0])
     if isinstance(held, BufferAddress):
-        state.transposed[held.buffer.slot] = by_columns
+        state.fragments.transposed[held.buffer.slot] = by_columns
     fragment = _Fragment(state, call.args[0], _sizes(state, call), _index(state, call.args[4]))
     _as_said(state, fragment.buffer, _sizes(state, call), str(call.args[7].value))
     (buffer, offset, made), stride = _matrix(state, call.args[5]), _index(state, call.args[6])
@@ -195,7 +195,7 @@ def _fill(state: DecodeState, call: tvm_api.Expr) -> Stmt:
 
 def _multiply(state: DecodeState, call: tvm_api.Expr) -> Stmt:
     """`tvm_mma_sync(d, number, a, number, b, number, c, number)`: d = a * b + c."""
-    sizes = state.fragments
+    sizes = state.fragments.shape
     if sizes is None:
         raise Unsupported("tirx.tvm_mma_sync before any fragment")
     d, a, b, c = (

@@ -54,15 +54,15 @@ def begin_header(state: DecodeState, described: tuple[Described, ...], params: l
         _met.clear()
         _starts.clear()
     key = (described, state.device_type, *[param.__chandle__() for param in params])
-    state.place = _starts.setdefault(key, (next(_places), params))[0]
+    state.here.header = _starts.setdefault(key, (next(_places), params))[0]
 
 
 def statement_in_header(state: DecodeState, node: tvm_api.Stmt, rule: StatementRule) -> Stmt:
-    """Decodes a statement by its rule while `state.place` is set, or recalls its meaning."""
+    """Decodes a statement by its rule while `state.here.header` is set, or recalls its meaning."""
     kind = type(node).__name__
     if kind in _OUTER:
         return rule(state, node)
-    place, state.place = state.place, None
+    place, state.here.header = state.here.header, None
     if place is None or kind not in _HELD or (kind == "Bind" and is_function_call(node.value)):
         return rule(state, node)
     key = place, node.__chandle__()
@@ -74,20 +74,20 @@ def statement_in_header(state: DecodeState, node: tvm_api.Stmt, rule: StatementR
         if met is None:
             met = _met[key] = _learned(state, node, kind, statement, before)
     elif met.number is not None:
-        state.env[met.name] = met.number
+        state.variables.scalars[met.name] = met.number
     elif met.pointer is not None:
-        state.pointers[met.name] = met.pointer
-    state.place = met.place
+        state.variables.pointers[met.name] = met.pointer
+    state.here.header = met.place
     return statement
 
 
 def _extent_of(state: DecodeState) -> tuple[int, ...]:
     """Numbers of which one changes if a statement does more than to set its own variable."""
     held: tuple[Sized, ...] = (
-        *(state.env, state.pointers, state.buffers, state.stacks),
-        *(state.views, state.launches, state.calls),
+        *(state.variables.scalars, state.variables.pointers, state.buffers.known, state.buffers.stacks),
+        *(state.own.views, state.inlined.kernels, state.inlined.prim_funcs),
     )
-    return *map(len, held), state.slots, state.jumps, state.returns, state.ended
+    return *map(len, held), state.own.slots, state.exits.jumps, state.exits.returns, state.here.ended
 
 
 def _learned(state: DecodeState, node: tvm_api.Stmt, kind: str, statement: Stmt, before: tuple[int, ...]) -> _Met:
@@ -95,7 +95,7 @@ def _learned(state: DecodeState, node: tvm_api.Stmt, kind: str, statement: Stmt,
     if kind != "Bind":
         return _Met(place, empty and kind != "DeclBuffer" and _extent_of(state) == before, node)
     name = node.var.__chandle__()
-    number, pointer = state.env.get(name), state.pointers.get(name)
+    number, pointer = state.variables.scalars.get(name), state.variables.pointers.get(name)
     if isinstance(number, Const):
         return _Met(place, empty, node, name, number)
     return _Met(place, empty and isinstance(pointer, _LASTING), node, name, None, pointer)

@@ -52,7 +52,7 @@ def bind_lanes(state: DecodeState, node: tvm_api.Stmt, lanes: int) -> Stmt:
     before: Stmt = EMPTY
     if not is_index(value):
         before, value = _kept(state, str(node.var.name), var, lanes, value, None)
-    state.vectors[node.var.__chandle__()] = lambda lane: substitute(value, {var: lane})
+    state.variables.vectors[node.var.__chandle__()] = lambda lane: substitute(value, {var: lane})
     return before
 
 

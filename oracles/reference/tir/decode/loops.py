@@ -34,12 +34,12 @@ def _for(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
         if extent.value <= 0:
             return EMPTY
         if extent.value == 1 and not thread:
-            state.env[handle] = low
+            state.variables.scalars[handle] = low
             return Seq((*before, _once(state, node, kind)))
     elif thread:
         raise UnknownThreads(thread)
     var = fresh(state, node.loop_var, low.dtype)
-    state.env[handle] = fold("add", low, fold("mul", var, Const(step, low.dtype), low.dtype), low.dtype)
+    state.variables.scalars[handle] = fold("add", low, fold("mul", var, Const(step, low.dtype), low.dtype), low.dtype)
     try:
         body = _iteration(state, node.body)
     except UnknownThreads:
@@ -52,33 +52,33 @@ def _for(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
 
 def _iteration(state: DecodeState, body: tvm_api.Stmt) -> Stmt:
     """The body of a loop."""
-    state.loops += 1
+    state.here.loops += 1
     try:
         return nested(state, body)
     finally:
-        state.loops -= 1
+        state.here.loops -= 1
 
 
 def _unrolled(state: DecodeState, node: tvm_api.Stmt, low: Expr, step: int, extent: Expr) -> Iterator[Stmt]:
     """The iterations of a loop one by one: in each of them, the number of threads of its kernels is known."""
     if not isinstance(extent, Const) or extent.value > UNROLLED:
         raise UnknownThreads("threads")
-    jumps = state.jumps
+    jumps = state.exits.jumps
     for turn in range(int(extent.value)):
         value = fold("add", low, Const(turn * step, low.dtype), low.dtype)
-        state.env[node.loop_var.__chandle__()] = value
+        state.variables.scalars[node.loop_var.__chandle__()] = value
         yield _iteration(state, node.body)
-    if state.jumps != jumps:
+    if state.exits.jumps != jumps:
         raise Unsupported("tirx.For[jump between launches]")
 
 
 def _once(state: DecodeState, node: tvm_api.Stmt, kind: str) -> Stmt:
     """The body of a loop with one iteration; still a loop if a statement in it jumps."""
-    jumps = state.jumps
-    state.loops += 1
+    jumps = state.exits.jumps
+    state.here.loops += 1
     body = statement(state, node.body)
-    state.loops -= 1
-    if state.jumps == jumps:
+    state.here.loops -= 1
+    if state.exits.jumps == jumps:
         return body
     low = expression(state, node.min)
     return For(fresh(state, node.loop_var, low.dtype), Const(1, low.dtype), kind, "", body)
@@ -89,9 +89,9 @@ def _while(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
 
 
 def _jump(state: DecodeState, kind: str) -> Stmt:
-    if not state.loops:
+    if not state.here.loops:
         raise Trap("type", f"{state.name}: {kind} outside of a loop")
-    state.jumps += 1
+    state.exits.jumps += 1
     return Jump(kind)
 
 

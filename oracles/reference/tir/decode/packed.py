@@ -51,7 +51,7 @@ _RESULT_KINDS = {ANY_INT: "iu", ANY_BOOL: "iub", ANY_FLOAT: "f"}
 
 def store_to_stack(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
     """A BufferStore of an extent into a shape on the stack."""
-    stack = state.stacks[node.buffer.__chandle__()]
+    stack = state.buffers.stacks[node.buffer.__chandle__()]
     stack.fields[_place(state, node.indices[0]), INT64_ELEMENT] = expression(state, node.value)
     return EMPTY
 
@@ -84,10 +84,10 @@ def _stored(state: DecodeState, node: tvm_api.Expr) -> Expr | Pointer | str:
 
 def returned_number(state: DecodeState) -> Expr | None:
     """The result that a packed function has stored, if any. Traps if its type and value disagree."""
-    assert state.returned is not None
-    if not state.returned.fields:
+    assert state.exits.returned is not None
+    if not state.exits.returned.fields:
         return None
-    index, value = state.returned.field(0, ANY_TYPE_INDEX), state.returned.field(0, ANY_VALUE)
+    index, value = state.exits.returned.field(0, ANY_TYPE_INDEX), state.exits.returned.field(0, ANY_VALUE)
     if not isinstance(value, Var) or not isinstance(index, Const):
         raise Unsupported("result of a packed function")
     if value.dtype.kind not in _RESULT_KINDS.get(int(index.value), ""):
@@ -121,7 +121,7 @@ def _call(state: DecodeState, call: tvm_api.Expr) -> Stmt:
 def _described(state: DecodeState, call: tvm_api.Expr) -> Pointer:
     """The data of `tvm_stack_make_array(data, shape, strides, rank, value, offset)`. The dtype of `value`, whatever it
     is, becomes that of the array. Traps where the data has another."""
-    data, said = pointer(state, call.args[0]), dtype_of(call.args[4].ty, state.lane)
+    data, said = pointer(state, call.args[0]), dtype_of(call.args[4].ty, state.here.lane)
     if isinstance(data, BufferAddress) and data.buffer.dtype is not said:
         raise Trap("type", f"{state.name}: an array of {data.buffer.name} is said to be of {said}")
     return data
@@ -227,7 +227,7 @@ def _must_be_echo(call: tvm_api.Expr, count: int) -> None:
 
 def _number(state: DecodeState, node: tvm_api.Expr) -> Expr:
     """The number that a packed call returns."""
-    value, dtype = _echoed(state, node), dtype_of(node.ty, state.lane)
+    value, dtype = _echoed(state, node), dtype_of(node.ty, state.here.lane)
     if isinstance(value, (Pointer, str)):
         raise Trap("type", f"{state.name}: {_ECHO} gives no number")
     if value.dtype.kind != dtype.kind or value.dtype.bits < dtype.bits:

@@ -77,7 +77,7 @@ def _reinterpreted(state: DecodeState, node: tvm_api.Expr) -> Pointer:
 
 def _address_of(state: DecodeState, node: tvm_api.Expr) -> Pointer:
     load = node.args[0]
-    stack = state.stacks.get(load.source.__chandle__())
+    stack = state.buffers.stacks.get(load.source.__chandle__())
     indices = [expression(state, index) for index in items(load.indices)]
     first = all(isinstance(index, Const) and index.value == 0 for index in indices)
     if stack is None and first and buffer_of(state, load.source)[1] is None:
@@ -92,11 +92,11 @@ def _address_of(state: DecodeState, node: tvm_api.Expr) -> Pointer:
 
 def _element_address(state: DecodeState, load: tvm_api.Expr) -> Pointer:
     """The address of an element, of its first lane where it is a vector."""
-    if load.source.__chandle__() in state.wide:
+    if load.source.__chandle__() in state.buffers.lanes:
         raise Unsupported("tirx.address_of[vector elements]")
     with at_lane(state, Const(0, DTYPES["int32"])):
         buffer, indices = access(state, load.source, load.indices)
-    if len(indices) > 1 and buffer.slot in state.strides:
+    if len(indices) > 1 and buffer.slot in state.buffers.strides:
         raise Unsupported("tirx.address_of[strides]")
     return address_of(buffer, indices)
 
@@ -200,7 +200,7 @@ def _freed(state: DecodeState, node: tvm_api.Expr) -> Expr:
 
 def _number_field(state: DecodeState, node: tvm_api.Expr) -> Expr:
     base, element, kind = _field(state, node)
-    dtype = dtype_of(node.ty, state.lane)
+    dtype = dtype_of(node.ty, state.here.lane)
     match base:
         case Arguments() if kind == ANY_TYPE_INDEX:
             return Const(_type_index(_argument(state, element)), dtype)

@@ -43,7 +43,7 @@ def decode_function(
                 params.append(buffer)
             case ScalarParam(name, dtype, handle) if dtype.kind not in "iu":
                 var = Var(-1 - slot, name, dtype)
-                state.env[handle] = var
+                state.variables.scalars[handle] = var
                 params.append(var)
             case _:
                 params.append(None)
@@ -59,7 +59,7 @@ def _bind_layout(state: DecodeState, ty: Type, shape: tuple[int, ...]) -> None:
         stride *= extent
     for var, value in variables:
         if type(var).__name__ == "Var":
-            state.env[var.__chandle__()] = Const(value, dtype_of(var.ty))
+            state.variables.scalars[var.__chandle__()] = Const(value, dtype_of(var.ty))
 
 
 def _decode_packed(
@@ -70,9 +70,9 @@ def _decode_packed(
     device = DL_CUDA if chooses_device(func) else DL_CPU
     state = DecodeState(signature.name, RULES, {}, arguments, context, device)
     _, args, count, result = func.params
-    state.pointers[args.__chandle__()] = Arguments()
-    state.pointers[result.__chandle__()] = state.returned = Stack(RESULT)
-    state.env[count.__chandle__()] = Const(len(arguments), DTYPES["int32"])
+    state.variables.pointers[args.__chandle__()] = Arguments()
+    state.variables.pointers[result.__chandle__()] = state.exits.returned = Stack(RESULT)
+    state.variables.scalars[count.__chandle__()] = Const(len(arguments), DTYPES["int32"])
     begin_header(state, described, func.params[:])
     params = (given.value if isinstance(given.value, Var) else given.buffer for given in arguments)
     return _decoded(state, func, tuple(params))
@@ -97,9 +97,9 @@ def _named(dtype: str) -> DType:
 
 
 def _decoded(state: DecodeState, func: PrimFunc, params: tuple[Buffer | Var | None, ...]) -> Function:
-    state.slots = len(params)
+    state.own.slots = len(params)
     body = statement(state, func.body)
-    blanks = (*state.blanks.values(), *state.undefined.values())
+    blanks = (*state.own.blanks.values(), *state.own.undefined.values())
     if blanks:
         body = Seq((*(Alloc(buffer) for buffer in blanks), body))
     return Function(
@@ -107,10 +107,10 @@ def _decoded(state: DecodeState, func: PrimFunc, params: tuple[Buffer | Var | No
         params,
         body,
         "tirx.noalias" in func.attrs,
-        viewed=frozenset(buffer.memory for buffer in state.views.values()),
-        unsure=frozenset(state.forgotten),
-        launches=frozenset(state.launches),
-        calls=frozenset(state.calls),
+        viewed=frozenset(buffer.memory for buffer in state.own.views.values()),
+        unsure=frozenset(state.own.forgotten),
+        launches=frozenset(state.inlined.kernels),
+        calls=frozenset(state.inlined.prim_funcs),
         units=element_units(state),
-        result=state.result,
+        result=state.exits.result,
     )

@@ -39,11 +39,11 @@ _NO_EFFECT = (
 
 def nested(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
     """A statement that may run never, or several times."""
-    returns = state.returns
+    returns = state.exits.returns
     body = statement(state, node)
-    if state.returns != returns:
+    if state.exits.returns != returns:
         raise Unsupported("tirx.Return[nested]")
-    state.ended = False
+    state.here.ended = False
     return body
 
 
@@ -51,14 +51,14 @@ def _sequence(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
     body: list[Stmt] = []
     for child in items(node.seq):
         body.append(statement(state, child))
-        if state.ended:
+        if state.here.ended:
             break
     return Seq(tuple(body))
 
 
 def _store(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
     refuse_predicate(node)
-    if node.buffer.__chandle__() in state.stacks:
+    if node.buffer.__chandle__() in state.buffers.stacks:
         return store_to_stack(state, node)
     lanes = lanes_of(node.value.ty)
     if lanes > 1:
@@ -66,7 +66,7 @@ def _store(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
     target, indices = access(state, node.buffer, node.indices)
     value = expression(state, node.value)
     if is_undefined(state, value):
-        state.forgotten.add(target.slot)
+        state.own.forgotten.add(target.slot)
         return Forget(target, indices)
     return Store(target, value, indices)
 
@@ -76,20 +76,20 @@ def _bind(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
         body, value = called(state, node.value)
         if value is None:
             raise Trap("type", f"{state.name}: {node.var.name} is bound to what returns nothing")
-        before, state.env[node.var.__chandle__()] = named(state, node.var, value)
+        before, state.variables.scalars[node.var.__chandle__()] = named(state, node.var, value)
         return Seq((body, *before))
     if type(node.var.ty).__name__ == POINTER_TYPE:
-        state.pointers[node.var.__chandle__()] = pointer(state, node.value)
+        state.variables.pointers[node.var.__chandle__()] = pointer(state, node.value)
         return EMPTY
     lanes = lanes_of(node.value.ty)
     if lanes > 1:
         return bind_lanes(state, node, lanes)
     value = settled(expression(state, node.value))
     if is_undefined(state, value):  # it has no value to keep: what it is stored to is forgotten
-        state.env[node.var.__chandle__()] = value
+        state.variables.scalars[node.var.__chandle__()] = value
         return EMPTY
     before, value = named(state, node.var, value)
-    state.env[node.var.__chandle__()] = value
+    state.variables.scalars[node.var.__chandle__()] = value
     return before[0] if before else EMPTY
 
 
@@ -143,7 +143,7 @@ def _assert(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
     condition = expression(state, node.condition)
     if isinstance(condition, Const) and condition.value:
         return EMPTY
-    state.ended = isinstance(condition, Const)
+    state.here.ended = isinstance(condition, Const)
     return Assert(condition, "".join(str(part.value) for part in items(node.message_parts)))
 
 
@@ -158,15 +158,15 @@ def _returning_call(state: DecodeState, call: tvm_api.Expr) -> Stmt:
 
 
 def _ended(state: DecodeState, value: Expr) -> Stmt:
-    state.returns += 1
-    state.ended = True
-    if state.returned is None:
+    state.exits.returns += 1
+    state.here.ended = True
+    if state.exits.returned is None:
         var = new_var("result", value.dtype)
-        state.result = var
+        state.exits.result = var
         return Bind(var, value)
     if not isinstance(value, Const) or value.value != 0:
         raise Unsupported("tirx.Return[error]")
-    state.result = returned_number(state)
+    state.exits.result = returned_number(state)
     return EMPTY
 
 

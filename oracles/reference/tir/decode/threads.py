@@ -39,8 +39,8 @@ class UnknownThreads(Unsupported):
 def _thread_extent(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
     """The body of an attribute that starts threads, for each of them."""
     tag = str(node.node.thread_tag)
-    extent = settled(state.extents.get(tag) or expression(state, node.value))
-    var = fresh(state, node.node.var, dtype_of(node.node.var.ty, state.lane))
+    extent = settled(state.here.extents.get(tag) or expression(state, node.value))
+    var = fresh(state, node.node.var, dtype_of(node.node.var.ty, state.here.lane))
     if not isinstance(extent, Const):
         raise UnknownThreads(tag)
     return For(var, extent, "launch", tag, statement(state, node.body))
@@ -48,9 +48,9 @@ def _thread_extent(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
 
 def _reduce_scope(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
     """The body of an attribute that gives the reducer of tvm_thread_allreduce."""
-    state.reducers.append(node.node)
+    state.here.reducers.append(node.node)
     body = statement(state, node.body)
-    state.reducers.pop()
+    state.here.reducers.pop()
     return body
 
 
@@ -61,7 +61,7 @@ def _barrier(state: DecodeState, call: tvm_api.Expr) -> Stmt:
 
 def _active_mask(state: DecodeState, node: tvm_api.Expr) -> Expr:
     """The mask of active threads, which is only passed on as the mask of a shuffle: it changes no value."""
-    return Const(_ALL_LANES, dtype_of(node.ty, state.lane))
+    return Const(_ALL_LANES, dtype_of(node.ty, state.here.lane))
 
 
 def _shuffle(name: str) -> ExpressionRule:
@@ -69,7 +69,7 @@ def _shuffle(name: str) -> ExpressionRule:
 
     def rule(state: DecodeState, node: tvm_api.Expr) -> Expr:
         value, lane, width = (expression(state, arg) for arg in list(node.args)[1:4])
-        return Call(name, (value, lane, width), dtype_of(node.ty, state.lane))
+        return Call(name, (value, lane, width), dtype_of(node.ty, state.here.lane))
 
     return rule
 
@@ -77,11 +77,11 @@ def _shuffle(name: str) -> ExpressionRule:
 def _allreduce(state: DecodeState, call: tvm_api.Expr) -> Stmt:
     """`tvm_thread_allreduce(size, values..., condition, results..., threads...)`, with `size` values and results."""
     args = list(call.args)
-    if not state.reducers:
+    if not state.here.reducers:
         raise Unsupported("tirx.tvm_thread_allreduce[no reducer]")
-    reducer, size = state.reducers[-1], int(args[0].value)
-    left = tuple(fresh(state, var, dtype_of(var.ty, state.lane)) for var in reducer.lhs)
-    right = tuple(fresh(state, var, dtype_of(var.ty, state.lane)) for var in reducer.rhs)
+    reducer, size = state.here.reducers[-1], int(args[0].value)
+    left = tuple(fresh(state, var, dtype_of(var.ty, state.here.lane)) for var in reducer.lhs)
+    right = tuple(fresh(state, var, dtype_of(var.ty, state.here.lane)) for var in reducer.rhs)
     results = []
     for place in args[2 + size : 2 + 2 * size]:
         load = place.value if type(place).__name__ == "Cast" else place

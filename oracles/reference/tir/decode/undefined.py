@@ -14,18 +14,18 @@ from oracles.reference.tir.nodes import Const, Expr, Load
 
 def _undefined(state: DecodeState, call: tvm_api.Expr) -> Expr:
     """A load from a buffer that is never written."""
-    dtype = dtype_of(call.ty, state.lane)
-    found = state.undefined.get(dtype.name)
+    dtype = dtype_of(call.ty, state.here.lane)
+    found = state.own.undefined.get(dtype.name)
     if found is None:
-        found = state.undefined[dtype.name] = new_owner(state, f"undefined {dtype.name}", dtype, (1,))
+        found = state.own.undefined[dtype.name] = new_owner(state, f"undefined {dtype.name}", dtype, (1,))
     return Load(found, (Const(0, INT32),), dtype)
 
 
 def is_undefined(state: DecodeState, value: Expr) -> bool:
     """Whether a number is made of T.undef()."""
-    if not state.undefined:
+    if not state.own.undefined:
         return False
-    blanks = {buffer.slot for buffer in state.undefined.values()}
+    blanks = {buffer.slot for buffer in state.own.undefined.values()}
     return any(isinstance(node, Load) and node.buffer.slot in blanks for node in walk(value))
 
 

@@ -20,7 +20,7 @@ def new_var(name: str, dtype: DType) -> Var:
 def fresh(state: DecodeState, tvm_var: tvm_api.Var, dtype: DType) -> Var:
     """A new variable of ours for `tvm_var` from here on."""
     var = new_var(str(tvm_var.name), dtype)
-    state.env[tvm_var.__chandle__()] = var
+    state.variables.scalars[tvm_var.__chandle__()] = var
     return var
 
 

@@ -1,4 +1,4 @@
-"""Vector expressions: each is decoded for one lane at a time (`state.lane`, an int32 expression)."""
+"""Vector expressions: each is decoded for one lane at a time (`state.here.lane`, an int32 expression)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from oracles.reference.tir.nodes import DTYPES, INT64, Buffer, Call, Cast, Cmp, 
 
 def vector_let(state: DecodeState, node: tvm_api.Expr) -> Expr:
     """A Let of a vector."""
-    outer, handle = state.lane, node.var.__chandle__()
+    outer, handle = state.here.lane, node.var.__chandle__()
     if outer is None:
-        state.vectors[handle] = lambda lane: expression_at(state, node.value, lane)
+        state.variables.vectors[handle] = lambda lane: expression_at(state, node.value, lane)
         return expression(state, node.body)
     value = expression(state, node.value)
     var = new_var(str(node.var.name), value.dtype)
-    state.vectors[handle] = lambda lane: var if lane == outer else expression_at(state, node.value, lane)
+    state.variables.vectors[handle] = lambda lane: var if lane == outer else expression_at(state, node.value, lane)
     body = expression(state, node.body)
     return Let(var, value, body, body.dtype)
 
@@ -116,10 +116,10 @@ def _masked_load(state: DecodeState, node: tvm_api.Expr) -> Expr:
 
 def _uninitialised(state: DecodeState, target: Buffer) -> Expr:
     """A load from a buffer that is never written."""
-    found = state.blanks.get(target.dtype.name)
+    found = state.own.blanks.get(target.dtype.name)
     if found is None:
         found = new_owner(state, f"masked lanes of {target.name}", target.dtype, (1,))
-        state.blanks[target.dtype.name] = found
+        state.own.blanks[target.dtype.name] = found
     return Load(found, (Const(0, INT32),), target.dtype)
 
 

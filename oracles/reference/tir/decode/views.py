@@ -15,8 +15,8 @@ from oracles.reference.tir.nodes import Alloc, Bind, Buffer, Const, DType, Expr,
 
 def new_owner(state: DecodeState, name: str, dtype: DType, shape: tuple[int, ...], scope: str = "global") -> Buffer:
     """A new buffer with memory of its own."""
-    buffer = Buffer(state.slots, name, dtype, shape, scope=scope)
-    state.slots += 1
+    buffer = Buffer(state.own.slots, name, dtype, shape, scope=scope)
+    state.own.slots += 1
     return buffer
 
 
@@ -30,7 +30,7 @@ def view_at(
 ) -> Stmt:
     """Makes `tvm_buffer` stand for the memory at `pointer`, `offset` elements in; the statement that makes the view."""
     before: Stmt = EMPTY
-    state.placed.pop(tvm_buffer.__chandle__(), None)  # from another call of the same function
+    state.buffers.placed.pop(tvm_buffer.__chandle__(), None)  # from another call of the same function
     if isinstance(pointer, Workspace):
         if pointer.buffer is None:
             extent = -(-pointer.size * 8 // max(8, dtype.bits))
@@ -56,9 +56,9 @@ def _placed(
 ) -> Stmt:
     """A buffer at an element. Where the place is computed, accesses are those of the buffer that it lies in."""
     whole, position = address.buffer, address.position
-    if not whole.dtype is address.dtype is dtype or tvm_buffer.__chandle__() in state.wide:
+    if not whole.dtype is address.dtype is dtype or tvm_buffer.__chandle__() in state.buffers.lanes:
         raise Unsupported("tirx.DeclBuffer[other elements at an element]")
-    if whole.slot in state.strides:
+    if whole.slot in state.buffers.strides:
         raise Unsupported("tirx.DeclBuffer[strides]")
     count = prod(whole.shape)
     if isinstance(position, Const):
@@ -76,7 +76,7 @@ def _placed(
         position = var
     first = fold("add", position, Const(offset, position.dtype), position.dtype)
     hold(state, tvm_buffer, flat)
-    state.placed[tvm_buffer.__chandle__()] = Placed(first, shape)
+    state.buffers.placed[tvm_buffer.__chandle__()] = Placed(first, shape)
     return Seq(tuple(before))
 
 
@@ -104,18 +104,18 @@ def part_of(
         return source, EMPTY
     lead = offset * int(dtype.numpy.itemsize)
     key = (source.memory, dtype.name, shape, source.start + lead)
-    known = state.views.get(key)
+    known = state.own.views.get(key)
     if known is None:
-        known = Buffer(state.slots, name, dtype, shape, source, lead, source.scope)
-        state.slots += 1
-        state.views[key] = known
+        known = Buffer(state.own.slots, name, dtype, shape, source, lead, source.scope)
+        state.own.slots += 1
+        state.own.views[key] = known
     return known, View(known)
 
 
 def element_units(state: DecodeState) -> dict[int, int]:
     """The smallest element in bytes of each memory that is seen as elements of several sizes."""
     widths: dict[int, set[int]] = {}
-    for view in state.views.values():
+    for view in state.own.views.values():
         whole: Buffer | None = view
         while whole is not None:
             widths.setdefault(view.memory, set()).add(int(whole.dtype.numpy.itemsize))
