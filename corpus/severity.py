@@ -22,7 +22,6 @@ SILENT = frozenset(
         symptom_of("out-of-bounds"),
         symptom_of("use-after-kill"),
         symptom_of("storage-overlap"),
-        symptom_of("aliasing"),
         symptom_of("data-race"),
     )
 )

@@ -59,7 +59,6 @@ _OTHER_TRAPS: dict[TrapKind, str] = {
     "operand": "gives a module that calls an operator with operands which it does not take",
     "domain": "gives a module that calls an operator outside of its domain",
     "undefined-variable": "gives a module that uses an undefined variable",
-    "aliasing": "gives a module that hands one piece of memory to two parameters",
     "assertion": "gives a module whose assertion fails",
     "divergent-barrier": "gives a module with a barrier that not all threads reach",
     "host-memory": "gives a module whose kernel touches memory of the host",

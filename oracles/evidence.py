@@ -63,7 +63,6 @@ TrapKind: TypeAlias = Literal[
     "operand",
     "domain",
     "undefined-variable",
-    "aliasing",
     "assertion",
     "data-race",
     "divergent-barrier",

@@ -53,8 +53,9 @@ def elementwise_on_alias(s: Scope) -> None:
     y = b.add(s, x, x if s.source.flip(KNOBS.shared.added_to_itself) else s.like(x))
     z = b.unary(s, y)
     late = b.tensor_item(s, other, 0) if kind == 1 else b.as_tensor(other)
-    if late.dims == z.dims and s.source.flip(KNOBS.elementwise.alias_read_late):
-        z = b.add(s, z, late)
+    if z.dims is not None and s.source.flip(KNOBS.elementwise.alias_read_late):
+        # RewriteDataflowReshape makes views of those reshapes alone that are read inside of their block.
+        z = b.add(s, z if kind != 2 else b.reshaped(s, z, [*z.dims, 1]), late)
         b.finish(s, z)
     else:
         b.finish(s, z, late)

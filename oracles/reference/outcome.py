@@ -13,9 +13,9 @@ from oracles.verdict import Inconclusive, Skipped
 
 OPEN: tuple[TrapKind, ...] = ("integer-overflow", "fuel")
 """Traps of valid programs: TVM leaves the result of overflow open (apache/tvm#12383), and some run for long."""
-DISCARDS: tuple[TrapKind, ...] = (*OPEN, "float8-range", "domain", "aliasing")
-"""Traps that say nothing against a pass: those of valid programs; values that no input is drawn from; one tensor as two
-operands of an in-place call, a known way of DataflowUseInplaceCalls that elementwise PrimFuncs survive."""
+DISCARDS: tuple[TrapKind, ...] = (*OPEN, "float8-range", "domain")
+"""Traps that say nothing against a pass: those of valid programs; and values that no input is drawn
+from."""
 TOO_WIDE = "every bound is wider than its value"
 
 

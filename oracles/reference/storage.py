@@ -13,8 +13,10 @@ The rules, with their sources in TVM:
 - `relax.memory.alloc_storage` counts bytes whatever its dtype says: lowering makes it uint8. `relax.vm.alloc_storage`
   counts elements of its dtype (builtin.cc, VMAllocStorage). A tensor must fit (StorageObj::AllocTensor checks it).
 - Two tensors may have the same bytes as long as no read meets an element that the other one has overwritten
-  (static_plan_block_memory.cc); see `memory.py`. A call may not read bytes that it may write by another argument:
-  legalised PrimFuncs promise `tirx.noalias`, and the planner releases the arguments of a call only after it.
+  (static_plan_block_memory.cc); see `memory.py`. A call may not read bytes that it may write by another tensor:
+  legalised PrimFuncs promise `tirx.noalias`, and the planner releases the arguments of a call only after it. One tensor
+  may be two arguments, as DataflowUseInplaceCalls makes them (src/relax/transform/dataflow_inplace.cc): PrimFuncs by
+  element give what they should all the same, and others other numbers.
 - `relax.reshape`, `relax.memory.view`, their run-time functions and `ensure_zero_offset` give the same memory
   (static_plan_block_memory.cc, IsInplaceMemoryOp). A reshape of a tensor that is no allocation is a new value.
 - An uninitialised tensor may be passed to a function, bound, put into a tuple, returned from an inner function, and

@@ -44,11 +44,12 @@ TOO_DEEP = {
 
 class Binding(NamedTuple):
     """A way to call a PrimFunc. values: of its symbols. full: numbers of the arguments of which all elements are
-    initialised."""
+    initialised. shared: whether arguments may share memory, so that each statement runs in its turn."""
 
     values: tuple[Described, ...]
     full: frozenset[int]
     context: Context
+    shared: bool = False
 
 
 class Compiled:
@@ -62,12 +63,17 @@ class Compiled:
         self.programs: Cache[Binding, PythonProgram] = Cache(self._compiled, self._key, CACHED_SHAPES)
 
     def program(
-        self, args: Sequence[object], context: Context = ALONE, full: frozenset[int] = frozenset()
+        self,
+        args: Sequence[object],
+        context: Context = ALONE,
+        full: frozenset[int] = frozenset(),
+        *,
+        shared: bool = False,
     ) -> PythonProgram:
         """The program for these arguments, compiled if it is new. full: numbers of those of which all elements are
-        initialised. Raises Trap("type") if they do not fit the signature.
+        initialised. shared: whether some share memory. Raises Trap("type") if they do not fit the signature.
         """
-        binding = Binding(self.signature.bind(args), full, context)
+        binding = Binding(self.signature.bind(args), full, context, shared)
         known = self.programs.get(binding)
         # Compiling changes the key: it finds the callees. `fresh` asks for the key afterwards.
         return self.programs.fresh(binding) if known is None else known
@@ -82,7 +88,9 @@ class Compiled:
         return [as_declared(arg, param.dtype) for param, arg in zip(params, args, strict=True)]
 
     def _compiled(self, binding: Binding) -> PythonProgram:
-        found = compile_function(self.signature, self.func, binding.values, context=binding.context, full=binding.full)
+        found = compile_function(
+            self.signature, self.func, binding.values, not binding.shared, binding.context, binding.full
+        )
         self.launches |= found.launches
         self.calls |= found.calls
         return found
@@ -93,7 +101,8 @@ class Compiled:
         callees = [context.kernels.get(name) for name in sorted(self.launches)]
         callees += [context.functions.get(name) for name in sorted(self.calls)]
         keys = tuple([StructuralKey(_without_notes(callee)) for callee in callees if callee is not None])
-        return (binding.values, binding.full, context.synchronised, context.carrying, context.widened, keys), None
+        asked = (context.synchronised, context.carrying, context.widened)
+        return (binding.values, binding.full, binding.shared, *asked, keys), None
 
 
 def compile_function(
@@ -132,7 +141,7 @@ _PROGRAMS: Cache[tuple[Function, frozenset[int]], PythonProgram] = Cache(
     lambda compiled: program_of(compiled[0], full=compiled[1]), _program_key, SHARED_PROGRAMS
 )
 
-READ_ATTRIBUTES = ("global_symbol", "tirx.noalias", "calling_conv", LAUNCH_PARAMS)
+READ_ATTRIBUTES = ("global_symbol", "calling_conv", LAUNCH_PARAMS)
 """The attributes of a function that the interpreter reads: functions that differ in others alone are one program."""
 
 
@@ -181,10 +190,14 @@ def run_returning(
 ) -> tuple[tuple[InitMask, ...], float | None]:
     """What `run_tracked` gives, and the number that the PrimFunc returns as a Python number (None for most)."""
     found = compiled(func)
-    program = found.program(found.described(args) if context.widened else args, context, full_of(known))
+    described = found.described(args) if context.widened else args
+    program = found.program(described, context, full_of(known))
     if len(args) != len(known):
         raise Trap("type", f"{program.name}: {len(args)} arguments, {len(known)} initialisation masks")
-    program.check_memory(args)
+    if program.shares(args, known):
+        program = found.program(described, context, full_of(known), shared=True)
+        if not program.ordered:
+            raise Unsupported("aliased arguments of vectors or threads")
     if context.record is None:
         return run_program(program, args, known, steps)
     call = RecordedCall.begun(func, found, program, args, known, len(context.record))
@@ -203,7 +216,7 @@ def gives_again(call: RecordedCall, func: PrimFunc, context: Context) -> bool:
     if call.arguments is None:
         return False
     args, known = copied(call.arguments), copied(call.known)
-    program.check_memory(args)
+    program.shares(args, known)  # None do, as they are copies: this raises what a run raises.
     masks, number = run_program(program, args, known)
     if not call.gave(args, masks, number):
         return False

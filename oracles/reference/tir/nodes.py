@@ -191,6 +191,10 @@ class Seq:
     single: bool = False
 
 
+VECTORIZED = "vectorized"
+"""The kind of a loop of which each iteration is a lane."""
+
+
 @by_identity
 class For:
     """A loop over 0 .. extent - 1 (another start or step is in the uses of the variable); `thread` is a
@@ -377,7 +381,6 @@ class Function:
     name: str
     params: tuple[Buffer | Var | None, ...]
     body: Stmt
-    noalias: bool
     viewed: frozenset[int] = frozenset()
     unsure: frozenset[int] = frozenset()
     watched: frozenset[int] = frozenset()

@@ -14,7 +14,8 @@ from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir import arithmetic, flights, folds, memory, races
 from oracles.reference.tir.emit.function import emit_function
 from oracles.reference.tir.memory import InitMask
-from oracles.reference.tir.nodes import DTYPES, Function
+from oracles.reference.tir.nodes import DTYPES, VECTORIZED, For, Function
+from oracles.reference.tir.threads import parts
 
 FUEL = 20_000_000
 _fuel = [FUEL]
@@ -51,9 +52,10 @@ NAMESPACE: dict[str, object] = {
 
 
 class PythonProgram:
-    """Generated code for one binding. `written` numbers the parameters that are stored to."""
+    """Generated code for one binding. `written` numbers the parameters that are stored to; `ordered` says that each
+    statement has its turn, as no vectors and no threads are in the function."""
 
-    __slots__ = ("run", "source", "written", "noalias", "name", "launches", "calls")
+    __slots__ = ("run", "source", "written", "ordered", "name", "launches", "calls")
 
     def __init__(
         self,
@@ -65,13 +67,20 @@ class PythonProgram:
         self.run = run
         self.source = source
         self.written = written
-        self.noalias = function.noalias
+        self.ordered = not function.watched and not any(
+            isinstance(part, For) and (part.thread or part.kind == VECTORIZED) for part in parts(function.body)
+        )
         self.name = function.name
         self.launches = function.launches
         self.calls = function.calls
 
-    def check_memory(self, args: Sequence[object]) -> None:
-        """Refuses to store to a read-only array, and arguments that share memory with one that is stored to."""
+    def shares(self, args: Sequence[object], known: Sequence[InitMask]) -> bool:
+        """Whether an argument shares memory with another one that is stored to.
+
+        Raises Trap("type") for a store to a read-only array, and Unsupported where elements of arguments that share
+        memory are uninitialised: what the one learns of them is not seen through the other.
+        """
+        found = False
         for target in self.written:
             stored = args[target]
             assert isinstance(stored, np.ndarray), "the signature fits"
@@ -81,9 +90,10 @@ class PythonProgram:
                 if number == target or not isinstance(other, np.ndarray):
                     continue
                 if np.may_share_memory(stored, other) and np.shares_memory(stored, other):
-                    if self.noalias:
-                        raise Trap("aliasing", f"{self.name}: arguments {number} and {target} share memory")
-                    raise Unsupported("aliased arguments")
+                    if known[number] is not None or known[target] is not None:
+                        raise Unsupported("aliased arguments that are not initialised")
+                    found = True
+        return found
 
 
 def program_of(function: Function, vectorise: bool = True, full: frozenset[int] = frozenset()) -> PythonProgram:

@@ -18,11 +18,8 @@ from oracles.reference.tir.decode.variables import new_var
 from oracles.reference.tir.decode.views import new_owner
 from oracles.reference.tir.dependence import walk
 from oracles.reference.tir.intervals import Bounds
-from oracles.reference.tir.nodes import Alloc, Const, Expr, For, If, Load, Select, Seq, Stmt, Store, Var
+from oracles.reference.tir.nodes import VECTORIZED, Alloc, Const, Expr, For, If, Load, Select, Seq, Stmt, Store, Var
 from oracles.reference.tir.rewrite import substitute
-
-VECTORIZED = "vectorized"
-"""The kind of a loop of which each iteration is a lane."""
 
 
 def store_lanes(state: DecodeState, node: tvm_api.Stmt, lanes: int) -> Stmt:

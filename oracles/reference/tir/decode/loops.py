@@ -8,12 +8,12 @@ from generators import tvm_api
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.constants import fold, settled
 from oracles.reference.tir.decode.dispatch import constant, expression, statement
-from oracles.reference.tir.decode.lanes import VECTORIZED, in_lockstep
+from oracles.reference.tir.decode.lanes import in_lockstep
 from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules
 from oracles.reference.tir.decode.statements import nested
 from oracles.reference.tir.decode.threads import UnknownThreads
 from oracles.reference.tir.decode.variables import fresh, named
-from oracles.reference.tir.nodes import Const, Expr, For, Jump, Seq, Stmt, Store, While
+from oracles.reference.tir.nodes import VECTORIZED, Const, Expr, For, Jump, Seq, Stmt, Store, While
 
 _KINDS = ("serial", "parallel", VECTORIZED, "unrolled", "thread")
 UNROLLED = 64

@@ -106,7 +106,6 @@ def _decoded(state: DecodeState, func: PrimFunc, params: tuple[Buffer | Var | No
         state.name,
         params,
         body,
-        "tirx.noalias" in func.attrs,
         viewed=frozenset(buffer.memory for buffer in state.own.views.values()),
         unsure=frozenset(state.own.forgotten),
         launches=frozenset(state.inlined.kernels),

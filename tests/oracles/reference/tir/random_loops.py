@@ -212,4 +212,4 @@ def functions(draw: Draw) -> Function:
     """A function of the buffers A, P, B, C whose body is a sequence of loop nests."""
     nest = Nest(draw)
     body = Seq(tuple(nest.loop(0) for _ in range(draw(st.integers(1, 3)))))
-    return Function("random", tuple(nest.buffers), body, True)
+    return Function("random", tuple(nest.buffers), body)

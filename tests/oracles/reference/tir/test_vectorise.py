@@ -131,7 +131,7 @@ def test_independence_is_proved_only_where_it_holds(name: str) -> None:
     dependence = Dependence(Bounds())
     dependence.summary(outer)
     assert (dependence.independent(outer), dependence.independent(inner)) == (outer_free, inner_free)
-    function = Function("nest", (LINE, OUT, SQUARE), outer, True)
+    function = Function("nest", (LINE, OUT, SQUARE), outer)
     plain = outcome(function, False, True)
     assert plain[0] == "done"
     assert outcome(function, True, True) == plain
