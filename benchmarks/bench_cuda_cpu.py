@@ -47,7 +47,7 @@ from oracles.builds.cuda_cpu.machine import CudaCpuModule, NotCompiled, build, j
 from oracles.ir.walk import nodes_of, prim_funcs
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning, Unsure, Wrong
-from oracles.trace import MeaningState, Position, Raised
+from oracles.trace import Position, Raised
 from oracles.tvm_errors import headline
 from oracles.walk import walk
 from oracles.workbench import Workbench
@@ -95,7 +95,7 @@ def drawn(seed: int, index: int, operators: int) -> tuple[Any, Workbench, Number
     numbers = Numbers(program.module, program.calls)
     if isinstance(numbers.expected, NoMeaning):
         raise Left(numbers.expected.reason)
-    bench = Workbench(SeededSource(seed, index), MeaningState(numbers), target=TARGET)
+    bench = Workbench(SeededSource(seed, index), numbers, target=TARGET)
     lifting = [name for name in passes_to_come(program.module, Phase.HIGH) if name == "LambdaLift"]
     pipeline = [n for n in PIPELINES["cuda"] if operators or not PASSES[n].setup.of_blocks]
     return applied((*lifting, *pipeline), program.module, bench), bench, as_built(numbers)

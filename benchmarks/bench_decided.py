@@ -33,7 +33,7 @@ from generators.source import SeededSource
 from oracles.checks import numeric
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Wrong
-from oracles.trace import MeaningState, Position
+from oracles.trace import Position
 from oracles.verdict import Failed, Inconclusive, Passed
 from oracles.walk import walk
 from oracles.workbench import Workbench
@@ -46,7 +46,7 @@ def judged(module: Any, calls: Sequence[EntryCall], passes: Sequence[PassCall]) 
     """The numeric oracle's word on each pass, up to one that raises or crashes."""
 
     def work(say: ToParent[Word]) -> None:
-        bench = Workbench(SeededSource(0), MeaningState(Numbers(module, calls)), {})
+        bench = Workbench(SeededSource(0), Numbers(module, calls), {})
         for step in walk(Position.at(module), passes, PASSES, bench):
             if step.after is not None and step.changed:
                 verdict = numeric.judge(step, bench)

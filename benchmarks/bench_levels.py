@@ -33,7 +33,7 @@ from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning, Unsure
-from oracles.trace import MeaningState, Position
+from oracles.trace import Position
 from oracles.walk import walk
 from oracles.workbench import Workbench
 
@@ -52,7 +52,7 @@ def followed(seed: int, index: int, operators: int, target: str) -> dict[str, An
     numbers = Numbers(program.module, program.calls)
     if isinstance(numbers.expected, NoMeaning):
         return {"left_out": numbers.expected.reason}
-    bench = Workbench(SeededSource(seed, index), MeaningState(numbers), target=target)
+    bench = Workbench(SeededSource(seed, index), numbers, target=target)
     said, spent, begun, start = [], 0.0, time.process_time(), Position.at(program.module)
     calls = [default_call(name) for name in steps(target)]
     for step in walk(start, calls, PASSES, bench):

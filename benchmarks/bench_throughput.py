@@ -39,7 +39,7 @@ from generators.source import SeededSource
 from generators.tir.relax_caller import CALLED
 from oracles.ir.walk import prim_funcs
 from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState, Position
+from oracles.trace import Position
 from oracles.walk import walk
 from oracles.workbench import Workbench
 
@@ -85,7 +85,7 @@ def lowered_prim_funcs(seed: int, indices: Sequence[int]) -> int:
 
     def count(index: int, say: ToParent[int]) -> None:
         experiment = draw_experiment(plan, repertoire, index).experiment
-        bench = Workbench(SeededSource(0), MeaningState(Numbers(experiment.module, ())))
+        bench = Workbench(SeededSource(0), Numbers(experiment.module, ()))
         position: Position | None = Position.at(experiment.module)
         for step in walk(Position.at(experiment.module), experiment.setup, repertoire.rows, bench):
             position = step.end

@@ -6,7 +6,7 @@ How steps are taken is in `oracles.walk`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from generators.case import EntryCall, PassCall, Tier
@@ -17,6 +17,7 @@ from generators.tvm_api import IRModule
 from oracles.ir.fingerprint import fingerprint
 from oracles.reference.calling import Calling, direct
 from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import Outcome, Unsure
 
 R = TypeVar("R")
 
@@ -42,7 +43,8 @@ class Position:
     phase: how far the module has been lowered. calling: how to make the entry calls of the starting module in this one.
     synchronised: the scopes of memory in which barriers between GPU threads are explicit. between: a pass out of its
     phase left the module between two phases, so it is unknown which passes are still to come. code: the fingerprint of
-    the module when this position was reached (`oracles.ir.fingerprint`).
+    the module when this position was reached (`oracles.ir.fingerprint`). floor: the dtype to whose precision a pass has
+    lowered the module on purpose, None where none has. lost: why its numbers say nothing any more, None while they do.
     """
 
     module: IRModule
@@ -51,6 +53,8 @@ class Position:
     synchronised: frozenset[str]
     between: bool
     code: int
+    floor: str | None = None
+    lost: str | None = None
 
     @staticmethod
     def at(
@@ -71,6 +75,8 @@ class Position:
                 ("called in another way", self.calling is not direct),
                 ("barriers explicit", bool(self.synchronised)),
                 ("between two phases", self.between),
+                (f"in the precision of {self.floor}", self.floor is not None),
+                ("numbers lost", self.lost is not None),
             )
             if holds
         ]
@@ -100,6 +106,11 @@ class Step:
     tier: Tier = "B"
     under_test: bool = True
     broken: bool = False
+
+    def losing(self, why: str) -> Step:
+        """The same step where the numbers of its input say nothing any more."""
+        end = None if self.end is None else replace(self.end, lost=why)
+        return replace(self, start=replace(self.start, lost=why), end=end)
 
     @property
     def before(self) -> IRModule:
@@ -144,12 +155,12 @@ class Trace:
     target: str = DEFAULT
 
 
-@dataclass(slots=True)
-class MeaningState:
-    """What is known of the numbers along one case. lost: why later steps are not compared, None while they are."""
-
-    numbers: Numbers
-    lost: str | None = None
+def outcome_at(position: Position, numbers: Numbers) -> Outcome:
+    """What the reference says of the module at a position, held to what the passes before leave of the numbers."""
+    if position.lost is not None:
+        return Unsure(position.lost)
+    held = numbers.held_to(position.floor)
+    return held.judge_module(position.module, position.calling, position.synchronised)
 
 
 class Bench(Protocol):
@@ -157,8 +168,8 @@ class Bench(Protocol):
 
     source: Source
     """For sampling decisions; depends on the case alone."""
-    meaning: MeaningState
-    """The numbers of the case being judged."""
+    numbers: Numbers
+    """What the entry calls of the case give in its starting module."""
     applications: int
     """How many times it has applied passes."""
 

@@ -1,7 +1,7 @@
 """A case's way through its passes, written once: apply, stop where one raised, follow what the pass says of its result.
 
 What a pass says of its result is its row: the phase that it leads to, how the result is called, whether barriers
-between threads are explicit from there on.
+between threads are explicit from there on, what its numbers are held to.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from generators.case import PassCall, Tier
-from generators.passes.row import EVERY_SCOPE, PassRow, Phase
+from generators.dtypes import float_facts
+from generators.passes.row import EVERY_SCOPE, Meaning, PassRow, Phase
 from generators.tvm_api import IRModule
 from oracles.calls.after_pass import after_pass
 from oracles.ir.fingerprint import FINGERPRINTS, fingerprints_after, same_program
+from oracles.ir.operators import BATCH_NORM, operator_calls
 from oracles.preconditions import refused
 from oracles.reference.calling import AppliedPass
 from oracles.trace import Bench, Position, Raised, Step
@@ -37,7 +39,29 @@ def moved(start: Position, call: PassCall, row: PassRow, module: IRModule, code:
         # Operators that a high-level pass adds to a lowered module need passes that have been applied already.
         start.between or (out_of_phase and changed),
         code,
+        _coarser(start.floor, row.promise.lowers_to) if changed else start.floor,
+        start.lost or (_lost_by(row, start.module) if changed else None),
     )
+
+
+def _coarser(one: str | None, other: str | None) -> str | None:
+    """The float dtype of the two that rounds more; None is no dtype."""
+    dtypes = [dtype for dtype in (one, other) if dtype is not None]
+    return max(dtypes, key=lambda dtype: float_facts(dtype).unit, default=None)
+
+
+def _lost_by(row: PassRow, before: IRModule) -> str | None:
+    """Why the numbers of what a pass makes of a module say nothing; None where they do."""
+    if row.promise.meaning is Meaning.CHANGED:
+        return "numbers: changed on purpose"
+    if row.excuses.inference_only and _trains(before):
+        return "numbers: inference form of a training batch_norm"
+    return None
+
+
+def _trains(module: IRModule) -> bool:
+    """Whether a batch_norm of the module asks for training statistics."""
+    return any(call.op.name == BATCH_NORM and call.attrs.training for call, _ in operator_calls(module))
 
 
 def taken(

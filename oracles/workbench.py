@@ -16,7 +16,8 @@ from generators.source import Source
 from generators.targets import DEFAULT, TARGETS
 from generators.tvm_api import IRModule, Pass
 from oracles.nested import Part, parts_of
-from oracles.trace import MeaningState, Raised
+from oracles.reference.numbers import Numbers
+from oracles.trace import Raised
 from oracles.tvm_errors import raised_from
 
 OPT_LEVEL = 3
@@ -47,12 +48,12 @@ class Workbench:
     def __init__(
         self,
         source: Source,
-        meaning: MeaningState,
+        numbers: Numbers,
         names: Mapping[str, object] | None = None,
         target: str = DEFAULT,
     ) -> None:
         self.source = source
-        self.meaning = meaning
+        self.numbers = numbers
         self.applications = 0
         self._names = {**tvm_api.PASS_NAMES, **(names or {})}
         self._target = eval(TARGETS[target].source, dict(tvm_api.PASS_NAMES))

@@ -23,7 +23,7 @@ from oracles.calls.script import Way
 from oracles.calls.table import way_after
 from oracles.checks.numeric import judge
 from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState, Position
+from oracles.trace import Position
 from oracles.verdict import PASSED
 from oracles.walk import walk
 from tests.oracles.oracle_bench import RealBench, module_of, module_pass, row_of
@@ -48,7 +48,7 @@ def reverse(module):
 def verdict(calling):
     bench = RealBench()
     arguments = (np.array([1, 2], "float32"), np.array([5, 9], "float32"))
-    bench.meaning = MeaningState(Numbers(MODULE, (EntryCall("main", arguments),)))
+    bench.numbers = Numbers(MODULE, (EntryCall("main", arguments),))
     rows = {"Reverse": row_of("Reverse", calling=calling)}
     (step,) = walk(Position.at(MODULE), [module_pass(reverse, "Reverse")], rows, bench)
     return judge(step, bench)

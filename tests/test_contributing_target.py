@@ -21,7 +21,6 @@ from oracles.builds.builders import BUILDERS
 from oracles.builds.needs import builder_of
 from oracles.reference.calling import direct
 from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
 
@@ -36,7 +35,7 @@ class Module:
         return y
 ''')
 numbers = Numbers(MODULE, (EntryCall("main", (np.ones(2, "float32"),)),))
-bench = Workbench(None, MeaningState(numbers), target=TARGET)
+bench = Workbench(None, numbers, target=TARGET)
 assert str(bench.guarded(lambda: _current_target(2)).attrs["mcpu"]) == "x86-64-v2"
 builder = BUILDERS[builder_of(TARGET)]
 built = builder.build(MODULE, Phase.HIGH, bench, 2, lambda stage: None)

@@ -40,7 +40,7 @@ from oracles.checks import survives
 from oracles.family import go_on_guarded
 from oracles.forked import ChildRaised, Ended, forked, limit_memory
 from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState, Raised
+from oracles.trace import Raised
 from oracles.tvm_errors import headline
 from oracles.verdict import CRASH, HANG, Failed
 from oracles.workbench import Workbench
@@ -181,8 +181,7 @@ def _applied(candidate: PassCandidate) -> Raised | None:
                 names = load_passes(file)[1]
             except LoadFault as fault:
                 return Raised("LoadFault", str(fault), True, "")
-        meaning = MeaningState(Numbers(candidate.module, ()))
-        bench = Workbench(SeededSource(0), meaning, names, candidate.case.target)
+        bench = Workbench(SeededSource(0), Numbers(candidate.module, ()), names, candidate.case.target)
         outcome = bench.apply(candidate.case.passes[0], candidate.module)
         return outcome if isinstance(outcome, Raised) else None
 

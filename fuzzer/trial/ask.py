@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from fuzzer.trial.record import Record
@@ -16,13 +16,21 @@ Ask: TypeAlias = Callable[[StepOracle, Step], Verdict | None]
 """What an oracle says of a step; None where it is not asked."""
 
 
-def ask_in_order(oracles: Iterable[StepOracle], step: Step, ask: Ask, record: Record) -> bool:
-    """Asks the oracles about a step and records what they say; whether the case may go on after it.
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What the answers mean for the rest of a case. good: whether it may go on. right: whether numbers still are."""
+
+    good: bool = True
+    right: bool = True
+
+
+def ask_in_order(oracles: Iterable[StepOracle], step: Step, ask: Ask, record: Record) -> Answered:
+    """Asks the oracles about a step and records what they say.
 
     Several oracles of structure see one broken module: the first that fails speaks for the others, and for what the
     reference traps on in such a module.
     """
-    good = True
+    good = right = True
     for row in oracles:
         if (step.error is not None and not row.on_error) or (step.broken and row.of_structure):
             continue
@@ -35,4 +43,5 @@ def ask_in_order(oracles: Iterable[StepOracle], step: Step, ask: Ask, record: Re
         if isinstance(verdict, Failed):
             step = replace(step, broken=step.broken or row.of_structure)
             good = good and not row.ends_case
-    return good
+            right = right and not row.judges_numbers
+    return Answered(good, right)

@@ -75,7 +75,7 @@ def judge_builds(
         attempt = BuildAttempt(refused)
     else:
         with record.timed("build"):
-            attempt = trial.with_culprit(trial.attempt(last, bench.meaning.lost), last)
+            attempt = trial.with_culprit(trial.attempt(last), last)
     if BUILD in options.oracles:
         record.verdict(attempt.oracle, attempt.verdict, None, attempt.lowered_by)
     for row in others:
@@ -170,11 +170,8 @@ class BuildTrial:
         applied = [call.name for call in (*self.experiment.setup, *self.experiment.passes)]
         return not_to_be_built(last, self.steps, applied, threads=self._threads)
 
-    def attempt(self, position: Position, lost: str | None = None) -> BuildAttempt:
-        """Whether the module at a position builds, runs and gives the reference's numbers.
-
-        lost: why its numbers cannot be compared, None where they can.
-        """
+    def attempt(self, position: Position) -> BuildAttempt:
+        """Whether the module at a position builds, runs and gives the reference's numbers."""
         builder, announce = BUILDERS[self._builder], self.options.announce
         opt_level = 0 if self.experiment.index % 10 < _UNOPTIMISED_OF_TEN else 2
         built = builder.build(position.module, position.phase, self.bench, opt_level, announce)
@@ -183,9 +180,9 @@ class BuildTrial:
         if isinstance(built, (Failed, Skipped)):
             return BuildAttempt(built)
         announce(Building(BUILD, CODEGEN))
-        numbers = llvm.as_built(self.bench.meaning.numbers)
+        numbers = llvm.as_built(self.bench.numbers).held_to(position.floor)
         outcome = self.bench.guarded(lambda: builder.judge(built, numbers, position.calling))
-        return BuildAttempt(self._said(outcome, lost))
+        return BuildAttempt(self._said(outcome, position.lost))
 
     def _said(self, outcome: _BuildResult, lost: str | None) -> Verdict:
         match outcome:
@@ -227,7 +224,7 @@ class BuildTrial:
         # Among threads a missing barrier shows only where a later pass has made all others explicit.
         if verdict.culprit is None and not (only_some and self._threads):
             names = lowering_of(last.module, last.phase, self._builder)
-            numbers = llvm.as_built(self.bench.meaning.numbers)
+            numbers = llvm.as_built(self.bench.numbers)
             first = first_wrong(names, last, numbers, self.bench, self.options.announce)
         base: Verdict = verdict
         if self.steps and fingerprint(self.start.module) == self.steps[0].start.code:

@@ -19,7 +19,7 @@ from oracles.checks.applied_again import all_incomparable
 from oracles.checks.definedness import has_free_names
 from oracles.ir.compare import digest
 from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState, Position, Raised
+from oracles.trace import Position, Raised
 from oracles.walk import walk
 from oracles.workbench import Workbench
 
@@ -55,7 +55,7 @@ def digests_of(
     plan: Plan, repertoire: Repertoire, start: IRModule, setup: Sequence[PassCall], passes: Sequence[PassCall]
 ) -> list[str]:
     """A digest of the start, one after the setup, and one after each pass; an error is the last."""
-    bench = Workbench(SeededSource(plan.seed), MeaningState(Numbers(start, ())), repertoire.names, plan.target)
+    bench = Workbench(SeededSource(plan.seed), Numbers(start, ()), repertoire.names, plan.target)
     said, begin = [_said(start)], Position.at(start, Phase(plan.phase))
     # Each is taken at once: a later pass may change an earlier module in place.
     steps = [_said(step.outcome) for step in walk(begin, (*setup, *passes), repertoire.rows, bench)]

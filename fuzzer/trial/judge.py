@@ -25,11 +25,13 @@ from oracles.oracle import Oracle, Runs, StepOracle, TraceOracle
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import OPEN, NoMeaning, Unsure, Wrong
 from oracles.table import ORACLES
-from oracles.trace import MeaningState, Position, Step, Trace
+from oracles.trace import Position, Step, Trace, outcome_at
 from oracles.verdict import PASSED, Skipped, Verdict
 from oracles.walk import walk
 from oracles.workbench import Workbench
 from reports.tally import Tally
+
+_WRONG = "numbers: wrong after an earlier pass"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ def judge(experiment: Experiment, options: JudgeOptions, source: Source) -> Judg
     numbers = _numbers_of(experiment, options, record)
     if numbers is None:
         return Judgement(record.counts)
-    bench = Workbench(source, MeaningState(numbers), options.names, options.target)
+    bench = Workbench(source, numbers, options.names, options.target)
     trial = _Trial(experiment, options, source, record, bench)
     record.counts.cases += 1
     start = _set_up(trial)
@@ -133,15 +135,15 @@ def _breaks(step: Step) -> bool:
 
 
 def _judge_from(trial: _Trial, start: Position) -> Sequence[Step]:
-    meaning, record = trial.bench.meaning, trial.record
+    record = trial.record
     if trial.experiment.setup:
         trial.options.announce(Interpreting())
         with record.timed("reference"):
-            outcome = meaning.numbers.judge_module(start.module, start.calling, start.synchronised)
+            outcome = outcome_at(start, trial.bench.numbers)
         if isinstance(outcome, Unsure) and outcome.skipped:
-            meaning.lost = outcome.reason
+            start = replace(start, lost=outcome.reason)
         if isinstance(outcome, Wrong):
-            meaning.lost = "numbers: wrong before the passes under test"
+            start = replace(start, lost="numbers: wrong before the passes under test")
     steps, last = _apply_passes(trial, start)
     if last is None:
         return steps
@@ -155,6 +157,7 @@ def _apply_passes(trial: _Trial, start: Position) -> tuple[Sequence[Step], Posit
     """The steps, and where they end; None where the case ended before."""
     options, steps, last = trial.options, list[Step](), start
     oracles = [row for row in ORACLES.values() if isinstance(row, StepOracle) and row.name in options.oracles]
+    right = True
     for step in walk(
         start,
         trial.experiment.passes,
@@ -164,12 +167,14 @@ def _apply_passes(trial: _Trial, start: Position) -> tuple[Sequence[Step], Posit
         under_test=options.only,
         around=trial.around(Applying),
     ):
+        step = step if right else step.losing(_WRONG)
         steps.append(step)
         trial.record.step(step)
-        good = ask_in_order(oracles, step, lambda row, of: _ask(trial, row, of), trial.record)
-        if not good or step.end is None:
+        answered = ask_in_order(oracles, step, lambda row, of: _ask(trial, row, of), trial.record)
+        if not answered.good or step.end is None:
             return steps, None
-        last = step.end
+        right = right and answered.right
+        last = step.end if right else replace(step.end, lost=_WRONG)
         if options.only is not None and (how := _unfit(step)) is not None:
             trial.record.skip(f"passes after {step.call.name}, which {how}")
             break

@@ -12,7 +12,7 @@ from generators.case import PassCall
 from generators.passes.row import Phase
 from generators.source import SeededSource
 from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState, Position, Step
+from oracles.trace import Position, Step
 from oracles.walk import walk
 from oracles.workbench import Workbench
 
@@ -20,7 +20,7 @@ from oracles.workbench import Workbench
 def bench_of(numbers: Numbers, repertoire: Repertoire, target: str) -> Workbench:
     """A bench on which passes can be applied once more. numbers: of the module before them; without entry calls where
     none of the results matter, since the reference makes those at once."""
-    return Workbench(SeededSource(0), MeaningState(numbers), repertoire.names, target)
+    return Workbench(SeededSource(0), numbers, repertoire.names, target)
 
 
 def steps_of(

@@ -18,7 +18,7 @@ from oracles.builds.build import as_built
 from oracles.builds.needs import builder_of
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning, Wrong
-from oracles.trace import Position
+from oracles.trace import Position, outcome_at
 from oracles.walk import walk
 from oracles.workbench import Workbench
 
@@ -29,7 +29,7 @@ def whose_fault(case: Candidate, plan: Plan, repertoire: Repertoire) -> tuple[st
     if found is None:
         return ()
     positions, bench = found
-    passes, numbers = (*case.setup, *case.passes), bench.meaning.numbers
+    passes, numbers = (*case.setup, *case.passes), bench.numbers.held_to(positions[-1].floor)
     after = positions[-1] if passes else None
     agreeing = groups(engines(positions[0], after, numbers, bench, plan.target), numbers)
     lines = [f"{', '.join(map(str, group.members))}: {group.says or 'what the program means'}" for group in agreeing]
@@ -44,7 +44,7 @@ def wrong_lowering(case: Candidate, plan: Plan, repertoire: Repertoire) -> str |
     if found is None or builder is None:
         return None
     (*_, last), bench = found
-    return first_wrong(lowering_of(last.module, last.phase, builder), last, bench.meaning.numbers, bench)
+    return first_wrong(lowering_of(last.module, last.phase, builder), last, bench.numbers, bench)
 
 
 def _positions(case: Candidate, plan: Plan, repertoire: Repertoire) -> tuple[list[Position], Workbench] | None:
@@ -71,11 +71,11 @@ def _wrong_part(call: PassCall, rows: Mapping[str, PassRow], before: Position, b
     """The first pass inside of a pass after which the reference gives another result; None if it cannot decide."""
     if not rows[call.name].promise.keeps_signature:
         return None
-    entries = {entry.function for entry in bench.meaning.numbers.calls}
+    entries = {entry.function for entry in bench.numbers.calls}
     for part in bench.parts(call, before.module):
         # A pass may compile modules of its own: FoldConstant does, for what it folds.
         if not entries <= {name.name_hint for name in part.after.functions}:
             continue
-        if isinstance(bench.meaning.numbers.judge_module(part.after, before.calling, before.synchronised), Wrong):
+        if isinstance(outcome_at(replace(before, module=part.after), bench.numbers), Wrong):
             return part.name
     return None

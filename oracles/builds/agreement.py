@@ -84,7 +84,7 @@ def engines(
         for passed, state in states.items():
             answers |= _by_llvm(passed, state, numbers, bench)
     elif builder is not None:
-        answers |= _by_llvm(False, before, numbers, Workbench(SeededSource(0), bench.meaning))
+        answers |= _by_llvm(False, before, numbers, Workbench(SeededSource(0), bench.numbers))
         for passed, state in states.items():
             answers[Engine(passed, builder)] = _built(builder, state, 0, numbers, bench)
     return answers

@@ -18,7 +18,7 @@ from oracles.builds.needs import LLVM
 from oracles.ir.regions import declares_what_it_does
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Unsure, Wrong
-from oracles.trace import Bench, Position
+from oracles.trace import Bench, Position, outcome_at
 from oracles.verdict import CODEGEN
 from oracles.walk import walk
 
@@ -58,7 +58,7 @@ def first_wrong(
         if step.end is None:
             return None
         announce(Interpreting())
-        outcome = numbers.judge_module(step.end.module, step.end.calling, step.end.synchronised)
+        outcome = outcome_at(step.end, numbers)
         if isinstance(outcome, Wrong):
             return None if unsure else names[step.index]
         unsure = isinstance(outcome, Unsure)

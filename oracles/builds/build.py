@@ -92,7 +92,7 @@ def excess_precision(module: IRModule) -> str | None:
 def as_built(numbers: Numbers) -> Numbers:
     """The reference's results with the bounds that built code keeps."""
     floor = excess_precision(numbers.starting.module) if numbers.starting.floor is None else None
-    return numbers if floor is None else numbers.coarser(floor)
+    return numbers.held_to(floor)
 
 
 def rest_of_pipeline(phase: Phase, target: str = DEFAULT) -> tuple[str, ...]:

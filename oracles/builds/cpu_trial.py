@@ -30,7 +30,6 @@ from oracles.builds.tir_build import compiled_from
 from oracles.evidence import Evidence, Hung
 from oracles.forked import Ended, forked
 from oracles.ir.walk import prim_funcs
-from oracles.reference.calling import Calling
 from oracles.reference.outcome import Unsure, Wrong
 from oracles.tail import tail
 from oracles.trace import Bench, Position, Raised
@@ -126,7 +125,7 @@ def _printed(file: Path) -> str:
 def _first_wrong(row: CpuBuild, last: Position, bench: Bench) -> str | None:
     """The first pass of the lowering under this row that the reference contradicts; see `oracles.builds.blame`."""
     names = [name for name in lowering_of(last.module, last.phase) if name not in row.without]
-    return first_wrong(names, last, llvm.as_built(bench.meaning.numbers), bench, options=row.options)
+    return first_wrong(names, last, llvm.as_built(bench.numbers), bench, options=row.options)
 
 
 def _not_for(row: CpuBuild, last: Position) -> Skipped | None:
@@ -163,7 +162,7 @@ def _judged(row: CpuBuild, last: Position, bench: Bench, folder: Path) -> Verdic
         return _not_built(row, built)
     if not row.runs:
         return PASSED
-    return _numbers(row, llvm.Built(built), bench, last.calling)
+    return _numbers(row, llvm.Built(built), bench, last)
 
 
 def _machine(row: CpuBuild, module: IRModule, phase: Phase, folder: Path) -> VirtualMachine | None:
@@ -195,10 +194,9 @@ def _last_pass(source: str) -> Pass:
     return eval(source, {"tvm": tvm})
 
 
-def _numbers(row: CpuBuild, built: llvm.Built, bench: Bench, calling: Calling) -> Verdict:
-    meaning = bench.meaning
-    numbers = llvm.as_built(meaning.numbers)
-    outcome = bench.guarded(lambda: numbers.judge_run(built.run, calling))
+def _numbers(row: CpuBuild, built: llvm.Built, bench: Bench, last: Position) -> Verdict:
+    numbers = llvm.as_built(bench.numbers).held_to(last.floor)
+    outcome = bench.guarded(lambda: numbers.judge_run(built.run, last.calling))
     if isinstance(outcome, Raised):
         message = in_a_line(outcome)
         return _failed(row, DOES_NOT_RUN, message, outcome.traceback or outcome.message)
@@ -208,8 +206,8 @@ def _numbers(row: CpuBuild, built: llvm.Built, bench: Bench, calling: Calling) -
         case Unsure():
             return outcome.verdict
         case Wrong(symptom, message, call, evidence):
-            if meaning.lost:
-                return Skipped(meaning.lost)
+            if last.lost is not None:
+                return Skipped(last.lost)
             return _failed(row, symptom, message, f"entry call {call}: {message}", evidence)
         case _:
             assert_never(outcome)

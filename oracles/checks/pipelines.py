@@ -88,7 +88,7 @@ class Stopped:
 
 def judge(trace: Trace, bench: Bench) -> Verdict:
     """Failed("wrong result"), or "does not build", "does not run", "crash" or "hang" where one pipeline does."""
-    numbers = bench.meaning.numbers
+    numbers = bench.numbers
     if isinstance(numbers.expected, NoMeaning) and numbers.expected.trap is not None:
         return Skipped(numbers.expected.reason)
     if (reason := not_runnable(numbers.starting.module) or unregistered(numbers.starting.module)) is not None:

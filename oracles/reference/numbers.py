@@ -94,16 +94,22 @@ class Numbers:
         self.left_out = Counter(self.starting.left_out)
         self._known: dict[_ModuleKey, None | Unsure] = {(FINGERPRINTS.of(start), direct, frozenset()): None}
         """What was said of modules that do not differ."""
+        self._coarser: dict[str, Numbers] = {}
         self._last = _LastRun(None, self._gave_at_start)
         self._folded = False
         self._contents: NarrowContents | None = None
 
-    def coarser(self, floor: str) -> Numbers:
-        """The same results with the bounds of an implementation in dtype `floor`; both share one `left_out`."""
-        numbers = Numbers(self.starting.module, self._asked, floor, self.starting.tolerance)
-        self.left_out |= numbers.left_out
-        numbers.left_out = self.left_out
-        return numbers
+    def held_to(self, floor: str | None) -> Numbers:
+        """The same results with the bounds of an implementation in dtype `floor`, made once; all share one `left_out`.
+        These themselves for None, and where they have such bounds already."""
+        if floor is None or self.starting.floor is not None:
+            return self
+        if floor not in self._coarser:
+            numbers = Numbers(self.starting.module, self._asked, floor, self.starting.tolerance)
+            self.left_out |= numbers.left_out
+            numbers.left_out = self.left_out
+            self._coarser[floor] = numbers
+        return self._coarser[floor]
 
     @property
     def expected(self) -> tuple[Runtime, ...] | NoMeaning:

@@ -29,7 +29,6 @@ from oracles.calls.after_pass import after_pass
 from oracles.evidence import ReferenceTrap
 from oracles.reference.calling import AppliedPass, direct
 from oracles.reference.numbers import Numbers, Wrong
-from oracles.trace import MeaningState
 from oracles.workbench import Workbench, constructed
 from tests.quick import one_in
 
@@ -136,7 +135,7 @@ def test_llvm_gives_the_numbers_of_the_reference(recipe: str) -> None:
     for index in range(16):
         program = draw_program(SeededSource(31, index), patterns=[RECIPES[recipe]])
         numbers = Numbers(program.module, program.calls)
-        built = build(program.module, Phase.HIGH, Workbench(SeededSource(0), MeaningState(numbers)), 0)
+        built = build(program.module, Phase.HIGH, Workbench(SeededSource(0), numbers), 0)
         if isinstance(built, Built):
             try:
                 outcome = numbers.judge_run(built.run)

@@ -12,7 +12,7 @@ from generators.source import SeededSource
 from oracles.builds.agreement import Engine, Group, conclusion, engines, groups
 from oracles.reference.numbers import Numbers
 from oracles.reference.values import carried
-from oracles.trace import MeaningState, Position
+from oracles.trace import Position
 from oracles.workbench import Workbench
 from tests.oracles.modules import add_in_place
 from tests.oracles.oracle_bench import constructed
@@ -67,7 +67,7 @@ def test_groups_say_whose_fault_it_is(engines_by_answer: tuple[tuple[Engine, ...
 
 def test_the_builds_of_a_wrong_pass_agree_with_the_reference_of_its_result() -> None:
     known = numbers()
-    bench = Workbench(SeededSource(0), MeaningState(known))
+    bench = Workbench(SeededSource(0), known)
     swapped = Position.at(replaced_add(known))
     found = groups(engines(Position.at(known.starting.module), swapped, known, bench), known)
     assert [tuple(map(str, group.members)) for group in found] == [
@@ -86,6 +86,6 @@ def test_what_a_call_writes_into_a_constant_the_next_one_reads() -> None:
     module = live_module(ModuleText(add_in_place('c = R.const(np.array([1.0, 2.0], "float32"))')))
     call = EntryCall("main", (np.ones(2, np.float32),))
     known = Numbers(module, [call, call])
-    bench = Workbench(SeededSource(0), MeaningState(known))
+    bench = Workbench(SeededSource(0), known)
     found = groups(engines(Position.at(module), Position.at(module), known, bench), known)
     assert [len(group.members) for group in found] == [1, 5]

@@ -26,7 +26,7 @@ from oracles.builds.build import (
 )
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Wrong
-from oracles.trace import MeaningState, Raised
+from oracles.trace import Raised
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
 from tests.quick import one_in
@@ -68,7 +68,7 @@ CALLS = tuple(
 
 def prepared(module: Any) -> tuple[Numbers, Workbench]:
     numbers = Numbers(module, CALLS)
-    return numbers, Workbench(SeededSource(0), MeaningState(numbers))
+    return numbers, Workbench(SeededSource(0), numbers)
 
 
 def test_build_agrees_with_the_reference_and_says_what_it_does() -> None:

@@ -23,7 +23,7 @@ from oracles.reference.calling import AppliedPass, LeftOut, direct
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning, Unsure, Wrong
 from oracles.reference.values import Runtime
-from oracles.trace import MeaningState, Position
+from oracles.trace import Position
 from oracles.verdict import PASSED, Failed, Verdict
 from oracles.walk import walk
 from oracles.workbench import Workbench
@@ -104,7 +104,7 @@ def interpreted(result: Position, numbers: Numbers) -> None | Wrong | Unsure:
 
 
 def built(result: Position, numbers: Numbers, phase: Phase = Phase.HIGH) -> None | Wrong | Unsure:
-    made = build(result.module, phase, Workbench(SeededSource(0), MeaningState(numbers)), 0)
+    made = build(result.module, phase, Workbench(SeededSource(0), numbers), 0)
     assert isinstance(made, Built), made
     return numbers.judge_run(made.run, result.calling)
 
@@ -175,7 +175,7 @@ def test_lazy_pass_with_parameters_of_its_own_is_left_out() -> None:
 
 def verdict_on(name: str, start: Any, wrong: Any, calls: tuple[EntryCall, ...] = MAIN) -> Verdict:
     """What the oracle says of a pass that should be `name` and gives `wrong`."""
-    meaning = MeaningState(Numbers(start, calls))
+    meaning = Numbers(start, calls)
     row = PASSES[name]
     step = step_between(PassCall(name, f"relax.transform.{name}()"), row, start, wrong)
     return judge(step, Workbench(SeededSource(0), meaning))
@@ -297,7 +297,7 @@ def test_call_without_a_result_at_the_start_is_left_out_unless_it_is_the_first()
     narrow = EntryCall("main", (array(4, 3), Y, Z))
     numbers = Numbers(module(PLAIN), (*MAIN, narrow))
     assert numbers.calls == MAIN and numbers.left_out == {"entry call: reference trap: type": 1}
-    coarser = numbers.coarser("float16")
+    coarser = numbers.held_to("float16")
     coarser.left_out["only there"] += 1
     assert numbers.left_out == {"entry call: reference trap: type": 1, "only there": 1}
     assert isinstance(Numbers(module(PLAIN), (narrow, *MAIN)).expected, NoMeaning)

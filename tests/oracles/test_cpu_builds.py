@@ -38,7 +38,7 @@ from oracles.builds.cpu_builds import (
 from oracles.builds.room import NO_ROOM
 from oracles.forked import ChildRaised
 from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState, Position
+from oracles.trace import Position
 from oracles.verdict import CODEGEN, Failed, Passed, Skipped, Verdict
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
@@ -82,7 +82,7 @@ KINDS = ("build_o3", "build_compiled", "build_may_alias", "build_no_vectorize", 
 
 def judged(row: CpuBuild, script: str = SUBTRACTS, calls: tuple[EntryCall, ...] = CALLS) -> Verdict:
     module = module_of(script)
-    bench = Workbench(SeededSource(0), MeaningState(Numbers(module, calls)))
+    bench = Workbench(SeededSource(0), Numbers(module, calls))
     return cpu_trial.judge(row, Position.at(module), bench)
 
 
@@ -334,14 +334,14 @@ def test_nothing_is_loaded_without_a_compiler(monkeypatch: pytest.MonkeyPatch, n
 def test_c_has_no_small_floats(dtype: str) -> None:
     row = row_or_skip("build_c")
     module = module_of(SUBTRACTS.replace("float32", dtype))
-    bench = Workbench(SeededSource(0), MeaningState(Numbers(module, ())))
+    bench = Workbench(SeededSource(0), Numbers(module, ()))
     assert cpu_trial.judge(row, Position.at(module), bench) == Skipped(f"build: C has no {dtype}")
 
 
 @pytest.mark.parametrize(("name", "whole"), [("build_o3", False), ("build_no_cse", True), ("cross_i386", True)])
 def test_lowered_prim_funcs_are_built_where_nothing_lowers_them_in_another_way(name: str, whole: bool) -> None:
     module = module_of(SUBTRACTS)
-    bench = Workbench(SeededSource(0), MeaningState(Numbers(module, CALLS)))
+    bench = Workbench(SeededSource(0), Numbers(module, CALLS))
     lowered = bench.apply_all([default_call(name) for name in (*PIPELINES["llvm"], "tirx.BindTarget")], module)
     verdict = cpu_trial.judge(CPU_BUILDS[name], Position.at(lowered, Phase.BOUND), bench)
     assert verdict == (

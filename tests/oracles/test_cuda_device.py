@@ -38,7 +38,7 @@ from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Unsure, Wrong
 from oracles.reference.values import Runtime
 from oracles.table import ORACLES
-from oracles.trace import MeaningState, Position, Raised
+from oracles.trace import Position, Raised
 from oracles.verdict import Failed, Passed, Skipped
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
@@ -87,7 +87,7 @@ def program(op: str) -> Any:
 
 
 def bench_of(numbers: Numbers, target: str = "llvm") -> Workbench:
-    return Workbench(SeededSource(0), MeaningState(numbers), target=target)
+    return Workbench(SeededSource(0), numbers, target=target)
 
 
 def lowered(module: Any, numbers: Numbers) -> DeviceModule:

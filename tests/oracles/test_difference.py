@@ -12,7 +12,6 @@ from generators.source import SeededSource
 from oracles.checks.numeric import judge
 from oracles.ir.difference import HEAD, LONGEST, difference
 from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState
 from oracles.verdict import Failed
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of, step_between
@@ -60,6 +59,6 @@ def test_a_wrong_result_shows_what_the_pass_did() -> None:
     numbers = Numbers(before, [EntryCall("main", (np.array([1, 2, 3], np.float32),))])
     row = replace(PASSES["Normalize"], name="Mine")
     step = step_between(PassCall("Mine", ""), row, before, after)
-    verdict = judge(step, Workbench(SeededSource(0), MeaningState(numbers)))
+    verdict = judge(step, Workbench(SeededSource(0), numbers))
     assert isinstance(verdict, Failed)
     assert verdict.difference == difference(before, after)

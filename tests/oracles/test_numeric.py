@@ -20,9 +20,10 @@ from oracles.checks import numeric
 from oracles.checks.numeric import judge
 from oracles.evidence import ReferenceTrap
 from oracles.reference.numbers import Numbers
-from oracles.reference.outcome import Wrong
-from oracles.trace import MeaningState
+from oracles.reference.outcome import Unsure, Wrong
+from oracles.trace import outcome_at
 from oracles.verdict import PASSED, Failed, Inconclusive, Skipped, Verdict
+from oracles.walk import moved
 from oracles.workbench import Workbench
 from tests.oracles.modules import add_in_place
 from tests.oracles.oracle_bench import module_of, row_of, step_between
@@ -43,15 +44,11 @@ def program(lines: str, parameters: str = "xyz", result: str = "r", attributes: 
     )
 
 
-def judged(
-    before: Any, after: Any, row: PassRow | None = None, arguments: tuple[Argument, ...] = (X, Y, Z)
-) -> tuple[Verdict, MeaningState]:
-    """The oracle's word on a pass that gives `after`, and what it keeps in mind."""
+def judged(before: Any, after: Any, row: PassRow | None = None, arguments: tuple[Argument, ...] = (X, Y, Z)) -> Verdict:
+    """The oracle's word on a pass that gives `after`."""
     row = row or row_of("Planted")
-    meaning = MeaningState(Numbers(before, [EntryCall("main", arguments)]))
-    bench = Workbench(SeededSource(0), meaning)
-    step = step_between(PassCall(row.name, row.name), row, before, after)
-    return judge(step, bench), meaning
+    bench = Workbench(SeededSource(0), Numbers(before, [EntryCall("main", arguments)]))
+    return judge(step_between(PassCall(row.name, row.name), row, before, after), bench)
 
 
 SUM = "r = R.add(R.add(x, y), z)"
@@ -73,9 +70,8 @@ WRONG: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize(("before", "after"), WRONG.values(), ids=WRONG)
 def test_wrong_pass_is_caught(before: str, after: str) -> None:
-    verdict, meaning = judged(program(before), program(after))
+    verdict = judged(program(before), program(after))
     assert isinstance(verdict, Failed) and verdict.symptom == "wrong result"
-    assert meaning.lost == "numbers: wrong after an earlier pass"
 
 
 def printer_raises(before: Any, after: Any) -> str:
@@ -93,7 +89,7 @@ def test_a_wrong_result_stands_where_the_printer_fails_on_it(
     monkeypatch: pytest.MonkeyPatch, printer: Callable[[Any, Any], Any], how: str
 ) -> None:
     monkeypatch.setattr(numeric, "difference", printer)
-    verdict, _ = judged(program(SUM), program("r = R.add(x, y)"))
+    verdict = judged(program(SUM), program("r = R.add(x, y)"))
     assert isinstance(verdict, Failed) and verdict.symptom == "wrong result"
     assert verdict.difference == f"TVM's printer fails on what the pass changed: {how}\n"
 
@@ -123,7 +119,7 @@ RIGHT: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize(("before", "after"), RIGHT.values(), ids=RIGHT)
 def test_pass_that_only_rounds_differently_passes(before: str, after: str) -> None:
-    assert judged(program(before), program(after))[0] == PASSED
+    assert judged(program(before), program(after)) == PASSED
 
 
 def test_trap_that_a_pass_brings_in_is_its_failure() -> None:
@@ -133,14 +129,19 @@ def test_trap_that_a_pass_brings_in_is_its_failure() -> None:
     body = relax.SeqExpr([], stranger)
     relax.expr._update_type(body, stranger.ty)
     broken["main"] = relax.Function(function.params, body, function.ret_ty)
-    verdict, _ = judged(before, broken)
+    verdict = judged(before, broken)
     assert isinstance(verdict, Failed)
     assert (verdict.symptom, verdict.message) == ("reference trap: undefined-variable", "variable nowhere in main")
 
 
-def test_pass_that_changes_the_numbers_on_purpose_is_not_judged_and_ends_judging() -> None:
-    verdict, state = judged(program(SUM), program("r = R.multiply(x, y)"), row_of("Planted", meaning=Meaning.CHANGED))
-    assert isinstance(verdict, Skipped) and state.lost is not None
+def test_pass_that_changes_the_numbers_on_purpose_is_not_judged_nor_is_what_follows() -> None:
+    before, after = program(SUM), program("r = R.multiply(x, y)")
+    row = row_of("Planted", meaning=Meaning.CHANGED)
+    assert judged(before, after, row) == Skipped("numbers: changed on purpose")
+    step = step_between(PassCall(row.name, row.name), row, before, after)
+    assert step.end is not None
+    later = moved(step.end, PassCall("Later", "Later"), row_of("Later"), before, 1, True)
+    assert outcome_at(later, Numbers(before, [EntryCall("main", (X, Y, Z))])) == Unsure("numbers: changed on purpose")
 
 
 IN_HALVES = 'h = R.astype(R.multiply(x, y), "float16")\nr = R.astype(h, "float32")'
@@ -150,18 +151,18 @@ LOWERING = row_of("Planted", meaning=Meaning.APPROXIMATE, lowers_to="float16")
 def test_pass_that_lowers_the_precision_is_judged_in_that_precision() -> None:
     reals = "r = R.multiply(x, R.divide(y, R.const(3.0, 'float32')))"
     halves = 'h = R.astype(R.divide(y, R.const(3.0, "float32")), "float16")\nr = R.multiply(x, R.astype(h, "float32"))'
-    assert judged(program(reals), program(halves), LOWERING)[0] == PASSED
-    assert isinstance(judged(program(reals), program(halves))[0], Failed), "others may not round to float16"
+    assert judged(program(reals), program(halves), LOWERING) == PASSED
+    assert isinstance(judged(program(reals), program(halves)), Failed), "others may not round to float16"
 
 
 def test_wrong_result_of_a_pass_that_lowers_the_precision_is_its_failure() -> None:
-    verdict, _ = judged(program(IN_HALVES), program("r = R.subtract(x, y)"), LOWERING)
+    verdict = judged(program(IN_HALVES), program("r = R.subtract(x, y)"), LOWERING)
     assert isinstance(verdict, Failed) and verdict.symptom == "wrong result"
 
 
 def test_result_that_nothing_is_known_of_is_inconclusive() -> None:
     near = "r = R.floor(R.sin(R.asin(R.ones_like(x))))"
-    assert isinstance(judged(program(near), program("r = R.floor(R.sin(R.asin(R.ones_like(y))))"))[0], Inconclusive)
+    assert isinstance(judged(program(near), program("r = R.floor(R.sin(R.asin(R.ones_like(y))))")), Inconclusive)
 
 
 def test_constant_that_is_overwritten_in_place_is_seen_by_the_second_call() -> None:
@@ -182,10 +183,10 @@ def test_the_change_is_printed_but_for_a_trap_in_a_result_that_is_broken_anyway(
     before, after = program("r = R.add(x, y)"), program("r = R.subtract(x, y)")
     traps = Wrong("reference trap: planted", "planted", 0, ReferenceTrap("planted"), "")
     for found, broken, shown in ((traps, False, "shown"), (traps, True, ""), (None, True, "shown")):
-        meaning = MeaningState(Numbers(before, [EntryCall("main", (X, Y, Z))]))
+        numbers = Numbers(before, [EntryCall("main", (X, Y, Z))])
         if found is not None:
-            monkeypatch.setattr(meaning.numbers, "judge_module", lambda *_, found=found: found)
+            monkeypatch.setattr(numbers, "judge_module", lambda *_, found=found: found)
         step = step_between(PassCall("Planted", "Planted"), row_of("Planted"), before, after)
-        verdict = judge(replace(step, broken=broken), Workbench(SeededSource(0), meaning))
+        verdict = judge(replace(step, broken=broken), Workbench(SeededSource(0), numbers))
         assert isinstance(verdict, Failed) and verdict.difference == shown
     assert len(printed) == 2

@@ -23,7 +23,7 @@ from oracles.forked import ChildRaised, Ended, forked
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning
 from oracles.reference.values import Tensor
-from oracles.trace import MeaningState, Trace
+from oracles.trace import Trace
 from oracles.verdict import Failed, Passed, Skipped, Verdict
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
@@ -50,7 +50,7 @@ CALLS = (EntryCall("main", (X, X[:, ::-1].copy())),)
 
 def judged(script: str = SUBTRACTS, calls: tuple[EntryCall, ...] = CALLS) -> Verdict:
     module = module_of(script)
-    bench = Workbench(SeededSource(0), MeaningState(Numbers(module, calls)))
+    bench = Workbench(SeededSource(0), Numbers(module, calls))
     return pipelines.judge(Trace(module, calls, ()), bench)
 
 

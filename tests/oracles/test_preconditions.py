@@ -14,7 +14,7 @@ from generators.tvm_api import IRModule
 from oracles.checks import survives
 from oracles.preconditions import KIND, refused
 from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState, Position, Step
+from oracles.trace import Position, Step
 from oracles.verdict import Skipped
 from oracles.walk import walk
 from oracles.workbench import Workbench
@@ -40,7 +40,7 @@ def with_device(module: IRModule) -> IRModule:
 
 
 def step_of(module: IRModule, call: PassCall) -> tuple[Step, Workbench]:
-    bench = Workbench(SeededSource(0), MeaningState(Numbers(module, ())))
+    bench = Workbench(SeededSource(0), Numbers(module, ()))
     (step,) = walk(Position.at(module, Phase.HIGH), [call], PASSES, bench)
     return step, bench
 

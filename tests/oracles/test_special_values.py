@@ -22,7 +22,6 @@ from generators.unavailable import Unavailable
 from oracles.checks.numeric import judge
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning
-from oracles.trace import MeaningState
 from oracles.verdict import PASSED, Failed
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import RealBench, module_pass, step_of
@@ -203,7 +202,7 @@ def found(name: str, number: int) -> int:
         numbers = Numbers(one.module, one.calls)
         if isinstance(numbers.expected, NoMeaning):
             continue
-        bench = Workbench(SeededSource(0), MeaningState(numbers))
+        bench = Workbench(SeededSource(0), numbers)
         step = step_of(call, one.module, RealBench())
         if step.after is None or tvm_api.structural_equal(step.after, one.module):
             continue

@@ -9,7 +9,7 @@ import tvm
 
 from generators.case import PassCall
 from generators.passes.phases import HIGH
-from generators.passes.row import EVERY_SCOPE, Phase
+from generators.passes.row import EVERY_SCOPE, Meaning, Phase
 from generators.passes.table import PASSES
 from oracles.reference.calling import direct
 from oracles.trace import Position, Raised
@@ -107,6 +107,30 @@ def test_a_pass_that_changes_nothing_is_held_to_what_it_says_of_calls_and_barrie
         (step,) = walked(start, SAME, HandsOn=says)
         assert step.end is not None and step.end.calling is not start.calling
         assert step.end.synchronised == {"shared"} and step.end.phase is phase
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "after"),
+    [
+        ("float16", None, "float16"),
+        ("float16", "bfloat16", "bfloat16"),
+        ("float8_e5m2", "float16", "float8_e5m2"),
+        (None, None, None),
+    ],
+)
+def test_numbers_are_held_to_the_coarsest_precision_that_a_pass_has_lowered_them_to(
+    first: str | None, second: str | None, after: str | None
+) -> None:
+    again = module_pass(lambda module: tvm.IRModule({"third": module["other"]}), "Again")
+    rows = {"Renames": row_of("Renames", lowers_to=first), "Again": row_of("Again", lowers_to=second)}
+    steps = walked(Position.at(module_of(SCRIPT)), RENAMES, SAME, again, **rows)
+    assert [step.end.floor for step in steps] == [first, first, after]
+
+
+def test_a_pass_that_finds_nothing_to_lower_lowers_no_precision_and_no_numbers_are_lost() -> None:
+    says = row_of("HandsOn", lowers_to="float16", meaning=Meaning.CHANGED)
+    (step,) = walked(Position.at(module_of(SCRIPT)), SAME, HandsOn=says)
+    assert (step.end.floor, step.end.lost) == (None, None)
 
 
 def test_tiers_and_what_is_under_test_go_into_the_steps() -> None:

@@ -17,7 +17,6 @@ from generators.case import PassCall
 from generators.source import SeededSource
 from oracles.ir.walk import nodes_of
 from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState
 from oracles.workbench import Workbench
 
 
@@ -30,7 +29,7 @@ class Loop:
 
 
 def loops_after(options: str) -> int:
-    bench = Workbench(SeededSource(0), MeaningState(Numbers(Loop, ())))
+    bench = Workbench(SeededSource(0), Numbers(Loop, ()))
     after: Any = bench.apply(PassCall("tirx.UnrollLoop", "tirx.transform.UnrollLoop()", options), Loop)
     return len(nodes_of(after["main"].body, tvm.tirx.For))
 

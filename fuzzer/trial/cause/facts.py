@@ -23,12 +23,12 @@ from fuzzer.trial.cause.folded import folded
 from fuzzer.trial.cause.left_for_vm import left_for_vm
 from fuzzer.trial.cause.lowered import narrowed
 from fuzzer.trial.cause.rules import rule_in, rule_that_raises
-from fuzzer.trial.cause.seen_at_once import called_in, has_code_for_each, held_to, operators_in, rewrite_of
+from fuzzer.trial.cause.seen_at_once import called_in, has_code_for_each, operators_in, rewrite_of
 from fuzzer.trial.cause.taken import Taken, with_types
 from fuzzer.trial.own_faults import OwnFaults
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.unjudged import bench_of, steps_of
-from generators.passes.row import Meaning, PassRow, Phase, Role
+from generators.passes.row import PassRow, Phase, Role
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call, the
 from generators.passes.tuning import searched
 from oracles.broken import IN_TIR, Broken, broken, retyped, types_of
@@ -49,7 +49,7 @@ from oracles.oracle import StepOracle
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Unsure, Wrong
 from oracles.table import ORACLES
-from oracles.trace import Position, Raised, Step
+from oracles.trace import Position, Raised, Step, outcome_at
 from oracles.verdict import CODEGEN, CRASH, DOES_NOT_RUN, INPUT_CHANGED, LOWERING, WRONG_RESULT, Failed
 from oracles.walk import walk
 from oracles.workbench import Workbench
@@ -222,8 +222,7 @@ class _Look:
             return True
         if self.failed.symptom != WRONG_RESULT and not isinstance(self.failed.evidence, ReferenceTrap):
             return not step.input_kept or broken(step.before, step.after) is not None
-        numbers = held_to(step, bench.meaning.numbers)
-        return isinstance(numbers.judge_module(step.after, step.end.calling, step.end.synchronised), Wrong)
+        return isinstance(outcome_at(step.end, bench.numbers), Wrong)
 
     @property
     def _is_wrong(self) -> bool:
@@ -248,7 +247,8 @@ class _Look:
                 change = folded(before, after, self.case.module) or change
             if named and wrong:
                 bench = self._bench()
-                change = narrowed(step, change, held_to(step, bench.meaning.numbers), bench)
+                floor = None if step.end is None else step.end.floor
+                change = narrowed(step, change, bench.numbers.held_to(floor), bench)
         elif self.oracle == idempotence.ORACLE.name:
             again = self._bench().apply(step.call, after)
             change = None if isinstance(again, Raised) else rewrite_of(after, again, named)
@@ -344,13 +344,12 @@ class _Look:
 
     def _wrong_in(self, steps: Iterator[Taken], bench: Workbench) -> FailureFacts | None:
         unsure, breaks = False, None
-        numbers, follows = bench.meaning.numbers, declares_what_it_does(self.case.module)
+        follows = declares_what_it_does(self.case.module)
         for taken in steps:
             step = taken.step
-            if step.after is None or step.end is None or step.row.promise.meaning is Meaning.CHANGED:
+            if step.end is None or step.end.lost is not None:
                 break
-            numbers = held_to(step, numbers)
-            outcome = numbers.judge_module(step.after, step.end.calling, step.end.synchronised) if follows else None
+            outcome = outcome_at(step.end, bench.numbers) if follows else None
             if isinstance(outcome, Wrong) and not unsure:
                 earlier = Failed(outcome.symptom, outcome.message, evidence=outcome.evidence)
                 of_pass = replace(self, failed=earlier, culprit=step.call.name)

@@ -11,14 +11,6 @@ from oracles.checks.legalised import LEGALIZE
 from oracles.ir.contents import inferred_kind, operator_kind
 from oracles.ir.operators import operator_calls
 from oracles.ir.rewrite import ELEMENTWISE, rewritten
-from oracles.reference.numbers import Numbers
-from oracles.trace import Step
-
-
-def held_to(step: Step, numbers: Numbers) -> Numbers:
-    """What the result of a step is held to, where its input is held to `numbers`."""
-    floor = step.row.promise.lowers_to
-    return numbers.coarser(floor) if floor is not None and numbers.starting.floor is None else numbers
 
 
 def operators_in(module: IRModule) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ from oracles.ir.fingerprint import fingerprint
 from oracles.nested import Part
 from oracles.oracle import Stage, StepOracle
 from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState, Position, Raised, Step
+from oracles.trace import Position, Raised, Step
 from oracles.verdict import Failed, Skipped, Verdict
 from oracles.walk import taken
 from oracles.workbench import constructed
@@ -104,7 +104,7 @@ class ForeignBench:
 
     def __init__(self, transform: Pass | None, module: IRModule) -> None:
         self.source: Source = SeededSource(seed_of(module))
-        self.meaning = MeaningState(Numbers(module, ()))
+        self.numbers = Numbers(module, ())
         self.applications = 0
         self._transform = transform
 

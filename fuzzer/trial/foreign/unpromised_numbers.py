@@ -30,7 +30,7 @@ from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported, symptom_of
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning
-from oracles.trace import Bench, MeaningState, Position, Raised, Step
+from oracles.trace import Bench, Position, Raised, Step
 from oracles.verdict import Failed, Inconclusive, Skipped, Verdict
 from oracles.walk import taken
 
@@ -69,7 +69,7 @@ def compared(step: Step, contract: Contract, bench: Bench) -> Compared:
     if why_not is not None:
         return Compared(Skipped(why_not), step.before, (), _gap(called, found, bench, seed))
     verdict = _verdict(called, found, bench)
-    if isinstance(verdict, Skipped) and bench.meaning.lost is not None:
+    if isinstance(verdict, Skipped) and _lost(called):
         return Compared(verdict, step.before, (), _gap(called, found, bench, seed))
     if not isinstance(verdict, Failed):
         missing = gap_of(verdict.reason, verdict.stop) if isinstance(verdict, Skipped) else None
@@ -146,8 +146,12 @@ def _out_of_bounds(verdict: Failed) -> bool:
 
 
 def _verdict(step: Step, numbers: Numbers, bench: Bench) -> Verdict:
-    bench.meaning = MeaningState(numbers)
-    return numeric.judge(step, bench)
+    return numeric.judged(step, numbers, bench.guarded)
+
+
+def _lost(step: Step) -> bool:
+    """Whether the numbers of what the pass makes say nothing."""
+    return step.end is not None and step.end.lost is not None
 
 
 def _callable(step: Step, bench: Bench) -> Step | NotCallable:

@@ -359,8 +359,8 @@ def _blamed(rejudge: Rejudging, repertoire: Repertoire, failure: Failure, start:
 
 def expectations_of(candidate: Candidate, plan: Plan, repertoire: Repertoire) -> tuple[Expectation, ...]:
     """What the reference gives for the entry calls, as the repro compares with; empty where it cannot be written."""
-    floors = (repertoire.rows[call.name].promise.lowers_to for call in candidate.passes)
-    floor = next((f for f in floors if f), None) or excess_precision(candidate.module)
+    floors = (repertoire.rows[call.name].promise.lowers_to for call in (*candidate.setup, *candidate.passes))
+    floor = next(filter(None, floors), None) or excess_precision(candidate.module)
     numbers = Numbers(candidate.module, candidate.calls, floor, plan.tolerance)
     if isinstance(numbers.expected, NoMeaning):
         return ()

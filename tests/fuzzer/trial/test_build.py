@@ -12,6 +12,7 @@ from tvm import relax
 from corpus.module_text import live_module
 from fuzzer.trial.build import blamed, judge_builds, not_to_be_built
 from fuzzer.trial.experiment import Experiment
+from fuzzer.trial.judge import judge
 from fuzzer.trial.options import JudgeOptions
 from fuzzer.trial.record import Record
 from generators.case import EntryCall, ModuleText
@@ -26,7 +27,7 @@ from oracles.checks import survives
 from oracles.evidence import Evidence, HostTouchesDevice, InKernel, NotANumber, OrderOfThreads
 from oracles.reference.numbers import Numbers
 from oracles.table import BUILD
-from oracles.trace import MeaningState, Position, Raised
+from oracles.trace import Position, Raised
 from oracles.verdict import Failed, Passed, Skipped, Verdict
 from oracles.walk import taken
 from oracles.workbench import Workbench
@@ -121,7 +122,7 @@ def test_a_pass_that_raises_in_a_build_is_shown_as_any_that_crashes(
     monkeypatch.setitem(BUILDERS, LLVM.name, replace(BUILDERS[LLVM.name], build=lambda *_: not_built))
     start, record = Position.at(module), Record(0)
     options = JudgeOptions(PASSES, {}, frozenset({BUILD}), force=True)
-    bench = Workbench(SeededSource(0), MeaningState(Numbers(module, ())))
+    bench = Workbench(SeededSource(0), Numbers(module, ()))
     experiment = Experiment(0, module, (), (), (), ())
     judge_builds(experiment, options, SeededSource(0), bench, record, (), start, start)
     assert [(one.oracle, one.culprit, one.tail) for one in record.failures] == [shown]
@@ -141,11 +142,39 @@ def test_what_asks_callers_for_other_tensors_is_not_built() -> None:
     assert isinstance(not_to_be_built(start, [step], [call.name], threads=False), Skipped)
 
 
+MATMUL = """@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4, 4), dtype="float32"), y: R.Tensor((4, 4), dtype="float32")):
+        with R.dataflow():
+            z = R.matmul(x, y)
+            R.output(z)
+        return z
+"""
+
+
+@pytest.mark.parametrize("lowered_by_setup", [True, False])
+@pytest.mark.parametrize("oracles", [{BUILD}, {BUILD, "numeric"}])
+def test_a_build_is_held_to_the_precision_that_its_passes_leave_whoever_else_is_asked(
+    oracles: set[str], lowered_by_setup: bool
+) -> None:
+    """With the numeric oracle out of sight the build was held to float32, and a pass of the lowering was blamed."""
+    module = live_module(ModuleText(MATMUL))
+    numbers = np.random.default_rng(3).uniform(-2, 2, (2, 4, 4)).astype(np.float32)
+    lowering, last = default_call("ToMixedPrecision"), default_call("CanonicalizeBindings")
+    setup, passes = ((lowering,), (last,)) if lowered_by_setup else ((), (lowering, last))
+    experiment = Experiment(0, module, (EntryCall("main", tuple(numbers)),), setup, passes, ("B",) * len(passes))
+    options = JudgeOptions(PASSES, {}, frozenset(oracles), force=True)
+    judged = judge(experiment, options, SeededSource(0))
+    assert judged.failures == []
+    assert judged.counts.oracles[BUILD]["passed"] == 1
+
+
 def test_running_a_build_leaves_the_constants_of_the_module_alone() -> None:
     module = live_module(ModuleText(add_in_place('c = R.const(np.array([1.0, 2.0], "float32"))')))
     call = EntryCall("main", (np.ones(2, np.float32),))
     numbers = Numbers(module, [call])
-    built = build.build(module, Phase.HIGH, Workbench(SeededSource(1, 1), MeaningState(numbers)), 0)
+    built = build.build(module, Phase.HIGH, Workbench(SeededSource(1, 1), numbers), 0)
     assert isinstance(built, build.Built)
     assert numbers.judge_run(built.run) is None
     assert numbers.judge_run(built.run) is not None, "the second run starts from an overwritten constant"
@@ -169,7 +198,7 @@ class Module:
 def test_builds_may_keep_more_precision_than_bfloat16(dtype: str) -> None:
     module = live_module(ModuleText(THROUGH_BFLOAT.replace("bfloat16", dtype)))
     numbers = Numbers(module, [EntryCall("main", (np.array([-0.7531596, 1.0009766], np.float32),))])
-    bench = Workbench(SeededSource(1, 1), MeaningState(numbers))
+    bench = Workbench(SeededSource(1, 1), numbers)
     for name in ("LegalizeOps", "AnnotateTIROpPattern", "FuseOps", "FuseTIR"):
         module = bench.apply(default_call(name), module)
     built = build.build(module, Phase.FUSED, bench, 0)

@@ -14,7 +14,6 @@ from generators.passes.row import Phase
 from generators.passes.table import PASSES, SETUP
 from generators.source import SeededSource
 from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState
 from oracles.workbench import Workbench
 
 HIGH = """
@@ -41,7 +40,7 @@ UNMARKED = {
 
 def lowered(phase: Phase) -> Any:
     module = live_module(ModuleText(HIGH))
-    bench = Workbench(SeededSource(0), MeaningState(Numbers(module, ())), {}, "llvm")
+    bench = Workbench(SeededSource(0), Numbers(module, ()), {}, "llvm")
     for call in SETUP[phase]:
         module = bench.apply(call, module)
         assert isinstance(module, tvm.ir.IRModule), (call, module)

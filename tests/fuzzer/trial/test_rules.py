@@ -22,7 +22,7 @@ from generators.passes.tuning import PREFIX
 from generators.source import SeededSource
 from oracles.broken import types_of
 from oracles.reference.numbers import Numbers
-from oracles.trace import MeaningState, Position, Raised, Step
+from oracles.trace import Position, Raised, Step
 from oracles.verdict import CRASH, DOES_NOT_BUILD, Failed
 from oracles.walk import walk
 from oracles.workbench import Workbench
@@ -63,7 +63,7 @@ class Module:
 
 
 def bench_of(module: Any) -> Workbench:
-    return Workbench(SeededSource(0), MeaningState(Numbers(module, ())), {}, "llvm")
+    return Workbench(SeededSource(0), Numbers(module, ()), {}, "llvm")
 
 
 def steps(text: str, name: str) -> tuple[list[Taken], Workbench]:

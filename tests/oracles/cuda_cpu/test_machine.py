@@ -24,7 +24,6 @@ from oracles.evidence import OrderOfThreads
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Wrong
 from oracles.reference.values import Tensor, from_argument
-from oracles.trace import MeaningState
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
 
@@ -50,7 +49,7 @@ def _calls() -> list[EntryCall]:
 def _lowered(program: str, names: tuple[str, ...]) -> tuple[Any, Workbench, Numbers]:
     module = module_of(program)
     numbers = Numbers(module, _calls())
-    bench = Workbench(SeededSource(0), MeaningState(numbers), target="cuda-cpu")
+    bench = Workbench(SeededSource(0), numbers, target="cuda-cpu")
     for name in names:
         module = bench.apply(default_call(name), module)
     return module, bench, numbers

@@ -21,7 +21,7 @@ from oracles.reference.numbers import Numbers, Results
 from oracles.reference.outcome import Wrong
 from oracles.reference.recorded_run import RecordedRun
 from oracles.reference.tir.recorded import LIMIT, MOST_CALLS, RecordedCall
-from oracles.trace import MeaningState, Raised
+from oracles.trace import Raised
 from oracles.workbench import Workbench
 from tests.oracles.oracle_bench import module_of
 
@@ -207,7 +207,7 @@ def through_the_pipeline(seed: int) -> list[bool]:
     """A drawn program through the LLVM pipelines: where the recorded speaks for a module, the whole run must agree."""
     program = draw_prim_program(SeededSource(seed, 0))
     numbers = Numbers(program.module, program.calls)
-    bench = Workbench(SeededSource(seed, 0), MeaningState(numbers))
+    bench = Workbench(SeededSource(seed, 0), numbers)
     module, recorded, spoke = program.module, None, []
     before: Results = {}
     for name in (*PIPELINES["default_build"], *TIR_PIPELINE):
