@@ -5,7 +5,7 @@ A worker process gets a Plan and then Commands on its standard input, and says A
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TypeAlias
 from zlib import crc32
 
@@ -17,6 +17,7 @@ from generators.passes.sequence_kinds import Kind
 from generators.targets import DEFAULT
 from oracles.evidence import Evidence
 from oracles.tolerance import Tolerance
+from oracles.verdict import Failed
 from reports.tally import Tally
 
 
@@ -66,6 +67,10 @@ class Plan:
         return replace(self, targets=(self.targets[number],))
 
 
+LONGEST_DETAIL = 20_000
+"""Characters of a verdict's detail that are kept: its end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """One failed verdict of one case. step: position among the passes (None: the case as a whole)."""
@@ -77,6 +82,7 @@ class Failure:
     detail: str
     culprit: str
     tier: Tier
+    _: KW_ONLY
     step: int | None = None
     tail: tuple[str, ...] = ()
     """Passes of an official pipeline that were applied after those of the case, up to the culprit."""
@@ -84,6 +90,33 @@ class Failure:
     """What kind of wrong it is."""
     difference: str = ""
     """The functions before and after the pass as a unified diff, where numbers went wrong."""
+
+    @classmethod
+    def of(
+        cls,
+        index: int,
+        oracle: str,
+        verdict: Failed,
+        culprit: str,
+        tier: Tier,
+        *,
+        step: int | None = None,
+        tail: tuple[str, ...] = (),
+    ) -> Failure:
+        """The failed verdict of an oracle; of its detail, the end is kept."""
+        return cls(
+            index,
+            oracle,
+            verdict.symptom,
+            verdict.message,
+            verdict.detail[-LONGEST_DETAIL:],
+            culprit,
+            tier,
+            step=step,
+            tail=tail,
+            evidence=verdict.evidence,
+            difference=verdict.difference,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from oracles.ir.fingerprint import fingerprint
 from oracles.reference.calling import Calling, direct
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Outcome, Unsure
+from oracles.verdict import CODEGEN
 
 R = TypeVar("R")
 
@@ -143,6 +144,12 @@ class Step:
     def returned_input(self) -> bool:
         """Whether the pass returned the very module object that it was given."""
         return self.after is not None and bool(self.after.same_as(self.before))
+
+
+def last_changer(steps: Sequence[Step]) -> str:
+    """The last pass that made another program of its module, who is to blame where nothing else says who is; CODEGEN
+    where none has."""
+    return next((step.call.name for step in reversed(steps) if step.changed), CODEGEN)
 
 
 @dataclass(frozen=True, slots=True)

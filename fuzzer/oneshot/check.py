@@ -226,10 +226,7 @@ def _judge_as_given(subject: Subject, name: str, judge_given: Callable[[IRModule
     if isinstance(verdict, Failed):
         culprit = verdict.culprit
         assert culprit is not None, "no pass has run that could be it"
-        failure = Failure(
-            0, name, verdict.symptom, verdict.message, verdict.detail, culprit, "A", 0, (), verdict.evidence
-        )
-        say(Found(failure))
+        say(Found(Failure.of(0, name, verdict, culprit, "A", step=0)))
 
 
 def _tiers(setup: tuple[PassCall, ...], passes: tuple[PassCall, ...], target: str) -> tuple[Tier, ...]:

@@ -32,7 +32,7 @@ from oracles.ir.fingerprint import fingerprint
 from oracles.oracle import BuildOracle
 from oracles.reference.outcome import Unsure, Wrong
 from oracles.table import BUILD, ORACLES
-from oracles.trace import Position, Raised, Step
+from oracles.trace import Position, Raised, Step, last_changer
 from oracles.tvm_errors import in_a_line, states_limit
 from oracles.verdict import (
     CODEGEN,
@@ -69,7 +69,7 @@ def judge_builds(
     others = _other_builds(options, source)
     if not others and BUILD not in options.oracles:
         return
-    trial = BuildTrial(experiment, options, bench, record, steps, start)
+    trial = BuildTrial(experiment, options, bench, steps, start)
     refused = trial.not_built(last)
     if refused is not None:
         attempt = BuildAttempt(refused)
@@ -151,7 +151,6 @@ class BuildTrial:
     experiment: Experiment
     options: JudgeOptions
     bench: Workbench
-    record: Record
     steps: Sequence[Step]
     start: Position
 
@@ -229,12 +228,9 @@ class BuildTrial:
         base: Verdict = verdict
         if self.steps and fingerprint(self.start.module) == self.steps[0].start.code:
             base = self.attempt(self.start).verdict
-        found = blamed(verdict, base, self.record.last_changer, first, only_some=only_some)
-        if (
-            not isinstance(found, Failed)
-            or found.culprit == verdict.culprit
-            or found.culprit != self.record.last_changer
-        ):
+        changer = last_changer(self.steps)
+        found = blamed(verdict, base, changer, first, only_some=only_some)
+        if not isinstance(found, Failed) or found.culprit == verdict.culprit or found.culprit != changer:
             return found
         return replace(found, culprit=self._changer_to_blame(verdict))
 
@@ -243,7 +239,7 @@ class BuildTrial:
         the last one may have nothing to do with it. What dies is not tried again."""
         changers = [step for step in self.steps if step.changed]
         if verdict.symptom == CRASH or not changers:
-            return self.record.last_changer
+            return last_changer(self.steps)
         for step in reversed(changers[1:]):
             before = step.start
             if before.between or not _alike(self.attempt(before).verdict, verdict):
@@ -266,22 +262,22 @@ def _not_compiled(built: llvm.NotBuilt) -> Verdict:
     return Failed(DOES_NOT_BUILD, message, error.traceback or error.message, built.culprit)
 
 
-def blamed(verdict: Failed, base: Verdict, last_changer: str, first: str | None, *, only_some: bool) -> Verdict:
+def blamed(verdict: Failed, base: Verdict, changer: str, first: str | None, *, only_some: bool) -> Verdict:
     """A failed build with its culprit: what the verdict or `first`, the first wrong pass of the lowering, names.
 
-    Where neither knows, it is the last pass of the case that changed something, unless `base`, the verdict on the
-    module before the passes, is the same. only_some: the case's passes are all that is under test, so it is one of
-    them or none. They are not to blame for what another pass of TVM makes wrong of their right result, nor for a
+    Where neither knows, it is `changer`, the last pass of the case that changed something, unless `base`, the verdict
+    on the module before the passes, is the same. only_some: the case's passes are all that is under test, so it is one
+    of them or none. They are not to blame for what another pass of TVM makes wrong of their right result, nor for a
     build that fails in one way without them and in another way with them.
     """
     if only_some:
         if isinstance(base, Skipped | Failed):
             return Skipped("build: fails without the passes under test too")
-        return replace(verdict, culprit=first if excuses(first) else last_changer)
+        return replace(verdict, culprit=first if excuses(first) else changer)
     same = isinstance(base, Skipped) or (isinstance(base, Failed) and base.symptom == verdict.symptom)
     if verdict.culprit is None:
-        return replace(verdict, culprit=first or (CODEGEN if same else last_changer))
+        return replace(verdict, culprit=first or (CODEGEN if same else changer))
     bug = same_bug(verdict.evidence)
     if same or verdict.symptom == CRASH or (bug is not None and bug.culprit is not None):
         return verdict  # what is wrong on well-formed input is wrong, with any origin of the input
-    return replace(verdict, culprit=last_changer)
+    return replace(verdict, culprit=changer)

@@ -77,4 +77,6 @@ def failure_of(index: int, name: str, tier: Tier, step: int, here: str, there: t
     """A pass that gives something else in another process."""
     message = "another process, with another hash seed and memory layout, gets something else"
     detail = f"structural hash of the result: {here} in one process, {there[0] if there else 'none'} in the other"
-    return Failure(index, DETERMINISM, ACROSS_PROCESSES, message, detail, name, tier, step, (), AcrossProcesses())
+    return Failure(
+        index, DETERMINISM, ACROSS_PROCESSES, message, detail, name, tier, step=step, evidence=AcrossProcesses()
+    )

@@ -25,8 +25,8 @@ from oracles.oracle import Oracle, Runs, StepOracle, TraceOracle
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import OPEN, NoMeaning, Unsure, Wrong
 from oracles.table import ORACLES
-from oracles.trace import Position, Step, Trace, outcome_at
-from oracles.verdict import PASSED, Skipped, Verdict
+from oracles.trace import Position, Step, Trace, last_changer, outcome_at
+from oracles.verdict import PASSED, Failed, Skipped, Verdict
 from oracles.walk import walk
 from oracles.workbench import Workbench
 from reports.tally import Tally
@@ -210,4 +210,6 @@ def _judge_trace(trial: _Trial, start: Position, steps: Sequence[Step]) -> None:
         trial.options.announce(Asking(row.name))
         with trial.record.timed("oracles"):
             verdict = row.judge(trace, trial.bench)
+        if isinstance(verdict, Failed) and verdict.culprit is None:
+            verdict = replace(verdict, culprit=last_changer(steps))
         trial.record.verdict(row.name, verdict)

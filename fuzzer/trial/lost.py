@@ -56,9 +56,7 @@ def judged_end(index: int, activity: Activity, ended: Ended, *, deadline_s: floa
         stderr,
         culprit,
         "B",
-        None,
-        (),
-        Hung() if ended.hung else Died(ended.how),
+        evidence=Hung() if ended.hung else Died(ended.how),
     )
 
 

@@ -15,11 +15,8 @@ from fuzzer.trial.options import OnVerdict, unheard
 from generators.case import Tier
 from oracles.table import tier_at
 from oracles.trace import Step
-from oracles.verdict import CODEGEN, Failed, Inconclusive, Passed, Skipped, Verdict
+from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
 from reports.tally import PassColumn, Tally, bump
-
-LONGEST_DETAIL = 20_000
-"""Characters of a verdict's detail that are kept: its end."""
 
 
 @dataclass(slots=True)
@@ -27,14 +24,12 @@ class Record:
     """The counters and failures of one case.
 
     only: names of passes whose failures count; None for all. tier: of failures that belong to the case as a whole.
-    last_changer: the last pass that made another program of its module, who is blamed if a verdict names no pass.
     """
 
     index: int
     tier: Tier = "B"
     only: frozenset[str] | None = None
     on_verdict: OnVerdict = unheard
-    last_changer: str = CODEGEN
     counts: Tally = field(default_factory=Tally)
     failures: list[Failure] = field(default_factory=list)
     met: tuple[int, Met] = (-1, Met())
@@ -65,10 +60,10 @@ class Record:
             self.counts.count_pass(name, "rejected")
         if step.changed:
             self.counts.count_pass(name, "changed")
-            self.last_changer = name
 
     def verdict(self, oracle: str, verdict: Verdict, step: Step | None = None, tail: tuple[str, ...] = ()) -> None:
-        """Counts a verdict, and keeps a failed one. step: the one that was judged, None for the whole case.
+        """Counts a verdict, and keeps a failed one. step: the one that was judged, None for the whole case: then a
+        failed verdict names its culprit.
 
         tail: passes of an official pipeline that were applied after those of the case, up to the culprit.
         """
@@ -92,7 +87,8 @@ class Record:
                 assert_never(verdict)
 
     def _fail(self, oracle: str, verdict: Failed, step: Step | None, tail: tuple[str, ...]) -> None:
-        culprit = verdict.culprit or (self.last_changer if step is None else step.call.name)
+        culprit = verdict.culprit or (None if step is None else step.call.name)
+        assert culprit is not None, "what is said of a whole case names its culprit"
         if not self._blames(step, culprit):
             self.counts.count_oracle(oracle, "skipped")
             self.skip(f"not under test: {culprit}")
@@ -104,18 +100,14 @@ class Record:
             if number == step.index:
                 self.counts.count_met(step.call.name, met.operators, met.nodes, "failed")
         self.failures.append(
-            Failure(
-                index=self.index,
-                oracle=oracle,
-                symptom=verdict.symptom,
-                message=verdict.message,
-                detail=verdict.detail[-LONGEST_DETAIL:],
-                culprit=culprit,
-                tier=tier_at(oracle, self.tier if step is None else step.tier),
+            Failure.of(
+                self.index,
+                oracle,
+                verdict,
+                culprit,
+                tier_at(oracle, self.tier if step is None else step.tier),
                 step=None if step is None else step.index,
                 tail=tail,
-                evidence=verdict.evidence,
-                difference=verdict.difference,
             )
         )
 

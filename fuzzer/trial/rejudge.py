@@ -17,13 +17,12 @@ from corpus.reduce import Candidate
 from corpus.signature import signature_of
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import in_child
-from fuzzer.protocol import Failure, Found, Plan
+from fuzzer.protocol import LONGEST_DETAIL, Failure, Found, Plan
 from fuzzer.trial.candidate_limit import CandidateLimit, of_children_s
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.judge import judge
 from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
 from fuzzer.trial.options import options_of
-from fuzzer.trial.record import LONGEST_DETAIL
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.watch import UNWATCHED, Watch
 from generators.case import Tier

@@ -150,7 +150,7 @@ def test_no_pass_is_to_blame_for_a_kill_from_outside(tmp_path: Path) -> None:
 def test_reduction_keeps_what_a_pass_ended_by_an_exit(tmp_path: Path, name: str, shows: bool) -> None:
     plan = Plan(1, scratch=str(tmp_path), load=str(write_passes(tmp_path, name)))
     how = "exit 3" if shows else "SIGKILL"
-    failure = Failure(0, "survives", "crash", f"{how} in {name}", "", name, "B", None, (), None)
+    failure = Failure(0, "survives", "crash", f"{how} in {name}", "", name, "B")
     case = read_case(CORPUS / "20277-adjust-matmul-order-identity-permutation").case
     candidate = replace(candidate_of(case), passes=(PassCall(name, f"PASSES[{name!r}]()"),))
     rejudge = Rejudge(plan, repertoire_of(plan), failure, Recorder.create(tmp_path / "flight"))

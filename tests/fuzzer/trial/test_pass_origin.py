@@ -96,7 +96,7 @@ def test_a_users_pass_is_made_small_and_its_script_needs_no_test(suite: Any, tmp
     case = Case(module, (PassCall("LosesABinding", "Loses()"),), load=suite.__file__)
     row = ORACLES["definedness"]
     assert isinstance(row, StepOracle)
-    failure = Failure(0, row.name, "undefined", "undefined variable", "", "LosesABinding", "B", None, ())
+    failure = Failure(0, row.name, "undefined", "undefined variable", "", "LosesABinding", "B")
     made = _reduced(Sighting(failure, 0, case, 0.0), tmp_path, float("inf"), Ledger())
     assert isinstance(made, Finding)
     assert isinstance(made.verdict, Failed)
