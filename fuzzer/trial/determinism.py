@@ -13,7 +13,7 @@ from typing import TypeAlias
 from fuzzer.protocol import Failure, Sample
 from generators.case import Tier
 from oracles.evidence import AcrossProcesses
-from oracles.verdict import ACROSS_PROCESSES, DETERMINISM
+from oracles.verdict import ACROSS_PROCESSES, DETERMINISM, Failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,5 @@ def failure_of(index: int, name: str, tier: Tier, step: int, here: str, there: t
     """A pass that gives something else in another process."""
     message = "another process, with another hash seed and memory layout, gets something else"
     detail = f"structural hash of the result: {here} in one process, {there[0] if there else 'none'} in the other"
-    return Failure(
-        index, DETERMINISM, ACROSS_PROCESSES, message, detail, name, tier, step=step, evidence=AcrossProcesses()
-    )
+    verdict = Failed(ACROSS_PROCESSES, message, detail, evidence=AcrossProcesses())
+    return Failure.of(index, DETERMINISM, verdict, name, tier, step=step)
