@@ -147,38 +147,19 @@ def _calls(*names: str) -> tuple[PassCall, ...]:
     return tuple(default_call(name) for name in names if name in PASSES)
 
 
-_TO_LEGAL = (*_DISPATCH, "LegalizeOps")
-
-
-def _tir_prefixes() -> Iterator[tuple[Phase, tuple[str, ...]]]:
-    """Each phase of the TIR pipeline, and its passes up to the one that gives the phase."""
-    for count, name in enumerate(TIR_PIPELINE, 1):
-        phase = PASSES[name].place.gives
+def _prefixes(names: tuple[str, ...]) -> Iterator[tuple[Phase, tuple[PassCall, ...]]]:
+    """Each phase that one of the passes gives, and the passes up to that one."""
+    for count, name in enumerate(names, 1):
+        phase = PASSES[name].place.gives if name in PASSES else None
         if phase is not None:
-            yield phase, TIR_PIPELINE[:count]
+            yield phase, _calls(*names[:count])
 
 
 def _setup(*schedule: str) -> dict[Phase, tuple[PassCall, ...]]:
     """For each phase, the passes that lead there; `schedule` binds the loops of PrimFuncs to threads on the way."""
-    to_lowered = (*_TO_LEGAL, *schedule, *_DATAFLOW_LOWER)
-    to_planned = (*to_lowered, "StaticPlanBlockMemory")
-    return {
-        Phase.HIGH: (),
-        Phase.LEGAL: _calls(*_TO_LEGAL),
-        Phase.ANNOTATED: _calls(*_TO_LEGAL, "AnnotateTIROpPattern"),
-        Phase.GROUPED: _calls(*_TO_LEGAL, "AnnotateTIROpPattern", "FuseOps"),
-        Phase.FUSED: _calls(*_TO_LEGAL, "AnnotateTIROpPattern", "FuseOps", "FuseTIR"),
-        Phase.NONDATAFLOW: _calls(*to_lowered[:-2]),
-        Phase.IMPURE: _calls(*to_lowered[:-1]),
-        Phase.LOWERED: _calls(*to_lowered),
-        Phase.PLANNED: _calls(*to_planned),
-        Phase.ALLOCATED: _calls(*to_planned, *_FINALIZE[:1]),
-        Phase.KILLED: _calls(*to_planned, *_FINALIZE[:2]),
-        Phase.BUILTIN: _calls(*to_planned, *_FINALIZE[:3]),
-        Phase.SHAPELESS: _calls(*to_planned, *_FINALIZE[:5]),
-        Phase.SYMBOLED: _calls(*to_planned, *_FINALIZE),
-        **{phase: _calls(*to_planned, *_FINALIZE, *names) for phase, names in _tir_prefixes()},
-    }
+    fused = (*_DISPATCH, *(name for name in _FUSE if PASSES[name].place.gives is not None))
+    lowered = (*_DISPATCH, "LegalizeOps", *schedule, *_DATAFLOW_LOWER, "StaticPlanBlockMemory", *_FINALIZE)
+    return {Phase.HIGH: (), **dict(_prefixes(fused)), **dict(_prefixes((*lowered, *TIR_PIPELINE)))}
 
 
 SETUP = _setup()
