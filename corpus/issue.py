@@ -53,7 +53,10 @@ def issue_text(
     parts = (
         of("{}\n\n", Markdown.indented(title)),
         of("{}\n", severity_line(finding.verdict.symptom, died, tier or finding.tier)),
-        of("Found by a fuzzer (passfuzz){}.{}\n", " and reduced" if finding.reduced else "", _how_far(finding)),
+        of("Found by a fuzzer (passfuzz)"),
+        of(" and reduced.") if finding.reduced else of("."),
+        _how_far(finding),
+        of("\n"),
         _to_reproduce(finding, stored, script),
         expected(stored, finding.promise),
         of("\n## Actual\n\n{}", _actual(finding, stored)),

@@ -82,6 +82,7 @@ _IR_LINE = re.compile(
     r"|\w+: [RT]\.|\w+ = [RT]\.|cls = )|^ +return "
 )
 _FRAME_LINE = re.compile(r'^\s*(?:File ".*", line \d+|\d+: .*|Traceback .*|Stack trace:.*|-->.*|\d* *\|.*|~+\^*~*)')
+_EXTENSION = "(?:cc|cpp|h|hpp|py|pyx|pxi|so|cu|c)"
 _STEPS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"<root>(?:\.\w+(?:\[\d*\]?)*)+"), "<place>"),
     (re.compile(r"\[\d\d:\d\d:\d\d\] *"), ""),
@@ -94,7 +95,10 @@ _STEPS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<=for new iter value )\w+"), "<name>"),
     (re.compile(r"(?<=[Ii]nvalid layout )\S+"), "<layout>"),
     (re.compile(r"(?<=but got )[^.;\n]+(?:\.\w[^.;\n]*)*"), "<it>"),
-    (re.compile(r"(?:[\w./~+-]*/)?[\w.+-]+\.(?:cc|cpp|h|hpp|py|pyx|pxi|so|cu|c)(?::\d+)*(?:, line \d+)?:?"), "<file>"),
+    (
+        re.compile(r"(?:[\w./~+-]*/)?[\w.+-]+\.(?:cc|cpp|h|hpp|py|pyx|pxi|so|cu|c)(?!\w)(?::\d+)*(?:, line \d+)?:?"),
+        "<file>",
+    ),
     (re.compile(r"(?<![\w.])(?:/[\w.+-]+){2,}"), "<file>"),
     (re.compile(r"\b0x[0-9a-fA-F]+\b"), "<address>"),
     (re.compile(r"\b(?:u?int|float|bfloat)\d+(?:_e\dm\d\w*)?(?:x\d+)?\b|\bbool\b"), "<dtype>"),

@@ -102,11 +102,24 @@ def _lost(before: IRModule, after: IRModule, named: bool) -> Broken | None:
         return Broken(f"{_what_is_out_of_scope(was, now)} is out of its scope")
     if was is None:
         return Broken("a variable of the pass's own is out of its scope")
-    if was.value is not None and now is not None and type(now.value) is type(was.value) is relax.If:
+    if _remade_if(was, before, after, named):
         return Broken("the result of an If is made anew, and its uses keep the old variable", MUTATOR)
+    if was.value is not None and now is not None and type(now.var) is relax.DataflowVar:
+        return Broken("a value is out of its scope")  # It was made anew for its block alone, and is used after it.
     if was.dimension:  # What defines it was moved in one program, and is not needed otherwise in the next.
         return Broken(f"{was.kind} is out of its scope")
     return Broken(f"a value is gone and still {_use(var, after)}")
+
+
+def _remade_if(was: _Definition, before: IRModule, after: IRModule, named: bool) -> bool:
+    """Whether it is the result of an If, by whatever name, and that is still there as another variable."""
+    while isinstance(was.value, VAR):
+        source = _definition(was.value, before, named)
+        if source is None:
+            return False
+        was = source
+    now = _definition(was.var, after, named)
+    return type(was.value) is relax.If and now is not None and type(now.value) is relax.If
 
 
 def _what_is_out_of_scope(was: _Definition | None, now: _Definition) -> str:

@@ -65,7 +65,7 @@ def test_the_issue_of_an_error() -> None:
     assert 'File "site-packages/tvm/ir/transform.py", line 171' in text
     assert "workbench" not in text and "/home/me" not in text
     assert "Severity: official pipeline. An official pipeline shows it.\n" in text
-    assert "Found by a fuzzer (passfuzz)" in text
+    assert "\nFound by a fuzzer (passfuzz) and reduced.\n" in text
 
 
 def test_an_issue_says_where_the_time_for_making_it_small_ran_out() -> None:

@@ -9,7 +9,7 @@ from corpus.module_text import live_module
 from generators import tvm_api as T
 from generators.case import ModuleText
 from generators.tvm_api import IRModule
-from oracles.broken import Broken, broken, retyped, types_of
+from oracles.broken import MUTATOR, Broken, broken, retyped, types_of
 from oracles.ir.rewrite import Kinds, _held, rewritten
 from oracles.ir.tir_rewrite import kinds_changed, stored_kinds
 from tests.oracles.oracle_bench import module_of
@@ -279,6 +279,49 @@ def test_a_lost_value_is_told_by_its_use_and_not_by_its_operator(lost: str, kept
     body = tvm.relax.SeqExpr(blocks, function.body.body)
     after = tvm.IRModule({"main": tvm.relax.Function(function.params, body, T.return_type(function))})
     assert broken(before, after) == Broken(kind)
+
+
+OF_A_TUPLE = """
+@I.ir_module
+class Module:
+    @R.function(pure=False)
+    def main(x: R.Tensor((), "float32")):
+        a = (x, R.const(1, "float32"))
+        b = (a,)
+        R.print(x, format=R.str("{}"))
+        c = b[0]
+        d = c[1]
+        return d
+"""
+RENAMED_IF = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((3,), "float32"), y: R.Tensor((), "bool")):
+        if y:
+            b = R.negative(x)
+        else:
+            b = R.nn.relu(x)
+        d = b
+        return d
+"""
+
+
+def test_a_value_that_is_made_anew_as_a_dataflow_variable_is_out_of_its_scope() -> None:
+    before = module_of(OF_A_TUPLE)
+    after = tvm.relax.transform.ConvertToDataflow(min_size=1)(before)
+    assert broken(before, after) == Broken("a value is out of its scope")
+
+
+def test_the_result_of_an_if_that_is_made_anew_is_known_by_its_other_name() -> None:
+    before = module_of(RENAMED_IF)
+    function = before["main"]
+    old = function.body.blocks[0].bindings[0]
+    new = tvm.relax.VarBinding(tvm.relax.Var("b", old.var.ty), old.value)
+    body = tvm.relax.SeqExpr([tvm.relax.BindingBlock([new])], function.body.body)
+    after = tvm.IRModule({"main": tvm.relax.Function(function.params, body, T.return_type(function))})
+    what = "the result of an If is made anew, and its uses keep the old variable"
+    assert broken(before, after) == Broken(what, MUTATOR)
 
 
 def test_an_effect_is_told_by_its_kind_and_not_by_its_place() -> None:
