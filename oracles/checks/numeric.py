@@ -22,7 +22,7 @@ from oracles.trace import Bench, Raised, Step, outcome_at
 from oracles.tvm_errors import in_a_line
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
-Guarded: TypeAlias = Callable[[Callable[[], str]], str | Raised]
+GuardedText: TypeAlias = Callable[[Callable[[], str]], str | Raised]
 """Gives a text, or what TVM raised, as a value."""
 PRINT_S = 10
 """Seconds that printing the change of one pass may take."""
@@ -33,7 +33,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     return judged(step, bench.numbers, bench.guarded)
 
 
-def judged(step: Step, numbers: Numbers, guarded: Guarded) -> Verdict:
+def judged(step: Step, numbers: Numbers, guarded: GuardedText) -> Verdict:
     """What these numbers say of a step."""
     if step.end is None:
         return Skipped("the pass raised")
@@ -57,7 +57,7 @@ def judged(step: Step, numbers: Numbers, guarded: Guarded) -> Verdict:
             assert_never(outcome)
 
 
-def change_of(step: Step, guarded: Guarded) -> str:
+def change_of(step: Step, guarded: GuardedText) -> str:
     """The change that the pass made, printed in a child: TVM's printer may fail on it in any way, crashes included.
 
     guarded: gives what TVM raises as a value. Raises ChildRaised for an exception of ours."""

@@ -22,7 +22,6 @@ import tvm
 from fuzzer.trial.build import BuildTrial
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.options import JudgeOptions
-from fuzzer.trial.record import Record
 from generators import externs
 from generators.case import EntryCall, Shape
 from generators.passes.row import Phase
@@ -99,7 +98,7 @@ def lowered(module: Any, numbers: Numbers) -> DeviceModule:
 
 def verdict(module: Any, numbers: Numbers) -> Any:
     start, options = Position.at(module), JudgeOptions(PASSES, {}, frozenset(), target="cuda")
-    trial = BuildTrial(Experiment(0, module, (), (), (), ()), options, bench_of(numbers), Record(0), (), start)
+    trial = BuildTrial(Experiment(0, module, (), (), (), ()), options, bench_of(numbers), (), start)
     with patch.object(needs, "DRIVER_FILES", ("/",)):  # This machine is taken to have a driver.
         return trial.attempt(start).verdict
 
