@@ -15,12 +15,17 @@ from dataclasses import dataclass
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
+from corpus.regular_files import MEBIBYTE, read_regular
+
 _OURS = Path(__file__).resolve().parents[1]
 ROOMS = ("generators", "oracles", "corpus", "reports", "fuzzer")
 """Our folders: a file that imports one of them needs passfuzz."""
 _INSTALLED = {"site-packages", "dist-packages"}
 _EVERYWHERE = sys.stdlib_module_names | {"tvm", "tvm_ffi", "numpy", "ml_dtypes"}
 """What every script can import; a TVM that was built here lies anywhere."""
+
+
+_MOST_SOURCE = 16 * MEBIBYTE
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,8 @@ def imported_files(path: Path, tree: ast.Module, most_bytes: int) -> tuple[UserM
 
 def _nodes(file: Path | None) -> Iterator[ast.AST]:
     try:
-        yield from ast.walk(ast.parse(b"" if file is None or file.suffix != ".py" else file.read_bytes()))
+        source = b"" if file is None or file.suffix != ".py" else read_regular(file, _MOST_SOURCE)
+        yield from ast.walk(ast.parse(source))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return
 

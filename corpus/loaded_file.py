@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpus.imported_files import UserModule, imported_files
+from corpus.regular_files import read_regular
 
 MOST_BYTES = 1 << 16
 """Files that are larger, all together, are not carried inside of a script."""
@@ -43,7 +44,7 @@ class LoadedFile:
 def loaded_file(path: Path) -> LoadedFile:
     """Reads the file and what it imports. Of one that cannot be read, or that Python cannot, no more than that."""
     try:
-        text = path.read_text(encoding="utf-8") if path.stat().st_size <= MOST_BYTES else ""
+        text = read_regular(path, MOST_BYTES).decode()
         needed = imported_files(path, ast.parse(text), MOST_BYTES)
     except _UNREADABLE:
         return LoadedFile(path, None, (), (path.name,))
@@ -58,7 +59,7 @@ def _carried(text: str, needed: Sequence[UserModule]) -> tuple[CarriedModule, ..
     if not text or not all(module.is_text for module in needed):
         return None
     try:
-        texts = ["" if module.file is None else module.file.read_text(encoding="utf-8") for module in needed]
+        texts = ["" if module.file is None else read_regular(module.file, MOST_BYTES).decode() for module in needed]
         if any(map(_looks_around, (text, *texts))) or sum(len(one.encode()) for one in (text, *texts)) > MOST_BYTES:
             return None
     except _UNREADABLE:

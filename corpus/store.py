@@ -6,6 +6,7 @@ A folder appears whole or not at all. What the files say is decided elsewhere (s
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -33,6 +34,7 @@ from corpus.whole_folder import write_folder
 from generators.case import Argument, Case, EntryCall, ModuleText, Origin, PassCall
 from generators.dtypes import Array
 from generators.json_values import JsonObject
+from generators.passes.constructors import LOADED
 from generators.targets import TARGETS
 from oracles import evidence
 from oracles.evidence import Evidence
@@ -259,6 +261,9 @@ def _file_of(path: Path, data: bytes, shape: type[_Shape]) -> _Shape:
 
 
 def _stored(folder: Path, file: CaseRecord) -> StoredCase:
+    stray = None if file.load else next((one for one in (*file.setup, *file.passes) if _is_loaded(one.source)), None)
+    if stray is not None:
+        raise CorruptCase(folder / "case.json", f"pass {stray.name} is of a loaded file, and `load` names none")
     arrays = arrays_file.read_arrays(folder / "inputs.npz")
     case = Case(
         module=_read_module(folder, file.module),
@@ -291,6 +296,16 @@ def _stored(folder: Path, file: CaseRecord) -> StoredCase:
         difference=file.difference,
         fault=file.fault,
     )
+
+
+def _is_loaded(source: str) -> bool:
+    """Whether an expression asks the passes of a loaded file."""
+    if LOADED not in source:
+        return False
+    try:
+        return any(isinstance(node, ast.Name) and node.id == LOADED for node in ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError):
+        return False  # said by who constructs the pass
 
 
 def _origin(file: OriginRecord) -> Origin:

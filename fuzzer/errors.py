@@ -126,8 +126,18 @@ def of_system(error: OSError) -> str:
     if not error.strerror:
         return str(error) or type(error).__name__
     what = error.strerror[0].lower() + error.strerror[1:]
+    if isinstance(error, FileNotFoundError) and error.filename is None and not _has_working_directory():
+        return f"the working directory: {what}"
     names = " -> ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
     return f"{names}: {what}" if names else what
+
+
+def _has_working_directory() -> bool:
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
 
 
 def _of_value(error: typer.BadParameter, option: str) -> str:

@@ -28,7 +28,8 @@ class CampaignResult:
 
     unreduced: how many failures were seen that are neither findings nor known to be none. notes: lines on what its
     reader must know. uncounted: why TVM's basic blocks were not counted though that was asked for, "" where they were.
-    new_tiers: of the unreduced failures of the user's own passes, of which nothing is known.
+    new_tiers: of the unreduced failures of the user's own passes, of which nothing is known. loaded: the passes of the
+    user's file.
     """
 
     tally: Tally
@@ -40,15 +41,20 @@ class CampaignResult:
     notes: tuple[str, ...] = ()
     uncounted: str = ""
     new_tiers: tuple[Tier, ...] = ()
+    loaded: tuple[str, ...] = ()
 
     def fault(self) -> str | None:
         """One line when these results cannot be trusted: own_fault, too many invalid cases, or no case at all."""
         if self.own_fault is not None:
             return self.own_fault
         if self.tally.invalid_share > MAX_INVALID_SHARE:
-            return f"{self.tally.invalid} of {self.tally.generated} generated cases are invalid: the generator is wrong"
+            what = f"{self.tally.invalid} of {self.tally.generated} generated cases are invalid"
+            if self.loaded:
+                return f"{what}: the generator is wrong, or a loaded pass has spoilt the process"
+            return f"{what}: the generator is wrong"
         if self.tally.cases == 0 and not self.interrupted:
-            return "not one case was judged"
+            reason = max(self.tally.skipped, key=self.tally.skipped.__getitem__, default=None)
+            return "not one case was judged" if reason is None else f"not one case was judged: {reason}"
         return None
 
     def status(self, fail_on: tuple[str, ...]) -> ExitStatus:

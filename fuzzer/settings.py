@@ -54,7 +54,8 @@ class Shard:
 class Settings:
     """The options of `passfuzz run`.
 
-    time_s, cases: whichever ends first ends the campaign; None is no limit, and at least one is set.
+    time_s, cases: whichever ends first ends the campaign; None is no limit, and at least one is set. end_is_given:
+    whether the user named one of them.
     passes: names and groups (PASS_GROUPS); empty means every pass. oracles: names; empty means all.
     known: the registry of known causes, or an older baseline; None counts nothing as known.
     fail_on: tiers whose new causes give exit status 1. on: "local", "dask" or "ray" (a cluster of this
@@ -82,6 +83,7 @@ class Settings:
     resume: bool = False
     trust: bool = False
     coverage: bool = False
+    end_is_given: bool = False
 
 
 def read_settings(
@@ -131,6 +133,7 @@ def read_settings(
         resume=resume,
         trust=trust,
         coverage=coverage,
+        end_is_given=time is not None or cases is not None,
     )
 
 

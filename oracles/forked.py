@@ -41,8 +41,7 @@ test has closed its pipe."""
 KEPT_TMPDIR = "PASSFUZZ_TMPDIR"
 """The variable that names the folder for what outlives a run, in processes whose $TMPDIR is the run's own."""
 _POLL_S = 0.5
-_PATIENCE = 10
-"""A child that gets no CPU, or is stopped, may last at most so many times its deadline."""
+_PATIENCE = 10  # times its deadline a child may last that gets no CPU
 _TERM_S = 5.0
 """Seconds that a guard has to end its process and what that has started."""
 _LAST_WORD = struct.Struct("=qqq")
@@ -101,8 +100,8 @@ class Ended:
 
     @property
     def from_outside(self) -> bool:
-        """Whether it was killed from outside: by a system without memory, or a person."""
-        return self.by is signal.SIGKILL
+        """Whether it was killed or stopped from outside: by a system without memory, or a person."""
+        return self.by in (signal.SIGKILL, signal.SIGSTOP)
 
 
 class ChildRaised(RuntimeError):
@@ -242,9 +241,9 @@ def await_child(
 ) -> tuple[Ended | None, bytes]:
     """Waits for a child and takes what it writes: how it ended (None: well), and the bytes from `reader`.
 
-    It is killed after `deadline_s` seconds in which it could have run and `progress()` gave the same value; seconds in
-    which other processes had the CPU do not count. The child has ended when its process has ended: its pipe may be held
-    open by a process that it started, which this function ends before it returns.
+    It is killed after `deadline_s` seconds in which it could have run and `progress()` gave the same value (seconds in
+    which others had the CPU do not count), or in which it was stopped. It has ended when its process has ended: its
+    pipe may be held open by a process that it started, which this function ends before it returns.
     """
     watched = _WATCHED.pop(pid)
     handle = os.pidfd_open(pid)
@@ -289,6 +288,8 @@ def _watch(
             clock.restart()
         if clock.seconds >= deadline_s:
             return Ended(cpu_s=_cpu_s(pid))
+        if clock.stopped_s >= deadline_s:
+            return Ended(signal.SIGSTOP)
         if time.monotonic() - clock.since > _PATIENCE * deadline_s:
             return Ended(signal.SIGKILL)
 

@@ -40,6 +40,8 @@ STATED_LIMIT = re.compile(
 )
 """Internal errors that state an order of passes or a limit which is there for now: known, and not this pass's bug."""
 
+_WORD = re.compile(r"[^\W\d_]{2}")
+"""What a text has that explains something: `raise SystemExit(0)` has none."""
 _RAISE = re.compile(r"\s*raise\b")
 _OF_THE_ENVIRONMENT = (OSError, ImportError, subprocess.SubprocessError)
 """What Python's library says of a tool, file or module that is not there: no fault of a pass that needs it."""
@@ -76,7 +78,7 @@ def said_by(exception: BaseException) -> str:
 
 def _is_explicit(exception: BaseException, message: str, frames: traceback.StackSummary) -> bool:
     kind = type(exception).__name__
-    if kind in HAPPENED or _CONVERSION.search(headline(message)):
+    if kind in HAPPENED or not _WORD.search(message) or _CONVERSION.search(headline(message)):
         return False
     last = next((frame for frame in reversed(frames) if frame.filename != "<unknown>"), None)
     if last is not None and _is_of_a_library(last.filename):

@@ -115,7 +115,7 @@ def begun_again(out: Path) -> Iterator[None]:
     anything else is written there, the file is what it was. Raises OSError."""
     path = out / SUMMARY_FILE
     try:
-        before = path.read_bytes()
+        before = read_regular(path, MOST)
         summary = json.loads(before)
         summary.update(ended=None, interrupted=False)
     except (FileNotFoundError, ValueError, AttributeError, RecursionError):

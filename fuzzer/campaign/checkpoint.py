@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from corpus import own
 from corpus.finding_bytes import is_readable
+from corpus.regular_files import read_regular
 from corpus.store import write_atomically
 from fuzzer.campaign.deck import Deck
 from fuzzer.campaign.docket import AlikeFailures, Docket, FailureKey, Open
@@ -27,7 +28,7 @@ from fuzzer.processes.lines import line_of
 from fuzzer.protocol import Failure, Sample
 from fuzzer.settings import Settings, Shard
 from reports.finding_row import FindingRow
-from reports.summary import UNREDUCED_FILE, write_text
+from reports.summary import MOST, UNREDUCED_FILE, write_text
 from reports.tally import Count, Tally
 
 CHECKPOINT_FILE = "resume.json"
@@ -45,6 +46,8 @@ class Begun(Struct, frozen=True):
     corpus: str | None
     known: str | None
     shard: tuple[int, int]
+    cases: int | None = None
+    """How many at most."""
 
     @staticmethod
     def with_settings(settings: Settings) -> Begun:
@@ -53,13 +56,17 @@ class Begun(Struct, frozen=True):
             None if path is None else str(path.absolute()) for path in (settings.load, settings.corpus, settings.known)
         )
         shard = (settings.shard.index, settings.shard.count)
-        return Begun(settings.seed, settings.targets, settings.passes, settings.oracles, load, corpus, known, shard)
+        chosen = (settings.targets, settings.passes, settings.oracles)
+        return Begun(settings.seed, *chosen, load, corpus, known, shard, settings.cases)
 
     def within(self, settings: Settings) -> Settings:
-        """The settings with these options."""
+        """The settings with these options. Where they name no end of their own, it goes on to its number of cases."""
         load, corpus, known = (None if path is None else Path(path) for path in (self.load, self.corpus, self.known))
+        to_its_end = not settings.end_is_given and self.cases is not None
         return replace(
             settings,
+            time_s=None if to_its_end else settings.time_s,
+            cases=self.cases if to_its_end else settings.cases,
             seed=self.seed,
             targets=self.targets,
             passes=self.passes,
@@ -120,7 +127,7 @@ def read_checkpoint(out: Path, trust: bool = False) -> Checkpoint:
     """
     path = out / CHECKPOINT_FILE
     try:
-        data = path.read_bytes()
+        data = read_regular(path, MOST)
         checkpoint = msgspec.json.decode(data, type=Checkpoint)
     except FileNotFoundError:
         raise UsageError(f"--resume: {path}: no such file; is {out} the --out folder of a run?") from None

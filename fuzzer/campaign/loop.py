@@ -140,6 +140,7 @@ class CampaignLoop:
             self.rows.notes,
             self.uncounted,
             self.known.new_tiers((one.failure for one in self.docket.unsettled), self.loaded),
+            self.loaded,
         )
 
     def _go(self, pool: Workforce) -> None:
@@ -166,7 +167,7 @@ class CampaignLoop:
                 if isinstance(answer, Refused):
                     raise UsageError(answer.message)
                 if isinstance(answer, WorkerLost) and not (answer.killed or answer.was_ready):
-                    raise EnvironmentFault(f"TVM cannot be imported: {answer.how}; `passfuzz doctor` looks closer")
+                    raise EnvironmentFault(self._not_ready(answer.how))
                 self._take(pool, heard)
             if self.fault is not None:
                 raise EnvironmentFault(self.fault)
@@ -174,6 +175,12 @@ class CampaignLoop:
                 raise EnvironmentFault(f"no worker is ready within {READY_S:g} s; `passfuzz doctor` looks closer")
         self.settings = replace(self.settings, jobs=self.settings.jobs or len(pool.slots))
         self.observer.on_start(replace(self.settings, time_s=self.end))
+
+    def _not_ready(self, how: str) -> str:
+        """Why a worker has ended before it was ready."""
+        if self.settings.load is None:
+            return f"TVM cannot be imported: {how}; `passfuzz doctor` looks closer"
+        return f"TVM cannot be imported, or a pass of {self.settings.load} ends what judges it: {how}"
 
     # --- the loop ---------------------------------------------------------------------------------------
 
@@ -285,7 +292,8 @@ class CampaignLoop:
         if not (lost.was_ready or lost.killed):
             self.fault = f"a worker process ended ({lost.how}) before it was ready"
         elif self.losses.another(len(pool.slots)):
-            self.fault = f"{self.losses.in_a_row} worker processes ended in a row, the last one {lost.how}"
+            mine = "" if self.settings.load is None else f"; a pass of {self.settings.load} may end them"
+            self.fault = f"{self.losses.in_a_row} worker processes ended in a row, the last one {lost.how}{mine}"
         else:
             bump(self.tally.skipped, "worker process lost", 1)
             pool.replace()

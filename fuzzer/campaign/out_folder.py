@@ -11,11 +11,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from corpus.findings import PART
+from corpus.regular_files import read_regular
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE
 from fuzzer.coverage.hits import HITS_FILE
 from fuzzer.errors import EnvironmentFault, UsageError
 from reports.formats import FORMATS
-from reports.summary import FINDINGS_FILE, SUMMARY_FILE, UNREDUCED_FILE
+from reports.summary import FINDINGS_FILE, MOST, SUMMARY_FILE, UNREDUCED_FILE
 
 FINDINGS, UNCONFIRMED, OWN_FAULTS = "findings", "unconfirmed", "own-faults.txt"
 """unconfirmed: what its own repro did not show: no finding, but a hint at a fault of ours."""
@@ -109,7 +110,7 @@ def _leave_no_empty(out: Path) -> None:
 def unconfirmed_in(out: Path) -> int:
     """How many failures were seen in a run that did not show a second time."""
     try:
-        unshown = len((out / UNCONFIRMED / UNSHOWN_FILE).read_text(encoding="utf-8").splitlines())
+        unshown = len(read_regular(out / UNCONFIRMED / UNSHOWN_FILE, MOST).splitlines())
     except OSError:
         unshown = 0
     return unshown + sum(1 for _ in (out / UNCONFIRMED).glob(f"{FINDINGS}/*/"))

@@ -17,8 +17,9 @@ from corpus.findings import with_rate
 from corpus.named_errors import naming
 from corpus.own import MARK
 from corpus.rate import ReproRate
+from corpus.regular_files import read_regular
 from corpus.repro import json_beside
-from corpus.store import write_contents
+from corpus.store import MOST_TEXT, write_contents
 from corpus.whole_folder import write_folder
 from fuzzer.errors import UsageError
 from fuzzer.given_paths import output_file, output_folder
@@ -91,7 +92,7 @@ class ReductionOutput:
     def resumed(self) -> Resumed:
         """What an earlier reduction has left. Raises UsageError where there is nothing, or it is of another one."""
         try:
-            state = msgspec.json.decode((self.resume / STATE).read_bytes(), type=ReductionState)
+            state = msgspec.json.decode(read_regular(self.resume / STATE, MOST_TEXT), type=ReductionState)
         except FileNotFoundError:
             raise UsageError(f"--resume: nothing to go on with: no folder {self.resume}") from None
         except (OSError, msgspec.DecodeError) as error:

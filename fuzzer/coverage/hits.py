@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from corpus.regular_files import read_regular
 from fuzzer.coverage.block_map import BlockMap, FileRun
 
 HITS_FILE = "coverage.hits"
@@ -63,9 +64,7 @@ def read_hits(path: Path) -> Hits:
     """What has been reached so far. path: the file, or a folder of a run. Raises UnreadableHits."""
     file = path / HITS_FILE if path.is_dir() else path
     try:
-        if file.stat().st_size > _MOST:
-            raise UnreadableHits(f"{file}: too large for a file of hits")
-        data = file.read_bytes()
+        data = read_regular(file, _MOST)
         magic, count, offset = _HEAD.unpack_from(data)
         if magic != MAGIC or len(data) < offset + count:
             raise UnreadableHits(f"{file}: not a file of hits")

@@ -162,7 +162,9 @@ def _judged(subject: Subject, asking: _Asking, rows: list[CheckRow]) -> CheckOut
             case Found(failure):
                 failures.append(failure)
             case OwnFault(what):
-                raise NotCarriedOut(f"internal error: {what} in {where}", usage=False)
+                load = subject.plan.load
+                mine = "" if load is None else f"; a pass of {load} may have spoilt the process"
+                raise NotCarriedOut(f"internal error: {what} in {where}{mine}", usage=False)
             case _:
                 assert_never(message)
     if ended is None:

@@ -19,10 +19,13 @@ from fuzzer.processes.output import Output
 from fuzzer.processes.start import module_command, worker_environment
 from fuzzer.processes.workforce import FromWorker, Slot, WorkerLost
 from fuzzer.protocol import Answer, Begin, Command, Done, Plan, Ready
+from oracles.pace import StopClock
 
 BATCH = 48
 """Cases that a worker is handed at once: a few seconds of work, in one child whose caches live that long."""
 
+STOPPED_S = 30.0
+"""Seconds for which a signal may stop a worker."""
 _LOG_BYTES = 256 * MEBIBYTE
 
 
@@ -32,6 +35,7 @@ class LocalSlot(Slot):
 
     process: subprocess.Popen[bytes] = field(kw_only=True)
     output: Output = field(kw_only=True)
+    stopped: StopClock = field(kw_only=True)
     lines: Lines[Answer] = field(default_factory=lambda: Lines(Answer))
 
 
@@ -60,7 +64,7 @@ class Pool:
             env=worker_environment(self._hash_seed, self._plan.scratch),
             start_new_session=True,
         )
-        slot = LocalSlot(process=process, output=Output(process))
+        slot = LocalSlot(process=process, output=Output(process), stopped=StopClock(process.pid))
         self.slots.append(slot)
         self._send(slot, Begin(self._plan))
         slot.output.register(self._selector, slot)
@@ -80,7 +84,10 @@ class Pool:
         self._send(slot, command)
 
     def answers(self, timeout_s: float) -> Iterator[FromWorker]:
-        """What workers have said, waiting at most `timeout_s` for the first."""
+        """What workers have said, waiting at most `timeout_s` for the first. One that stays stopped is ended."""
+        for slot in self.slots:
+            if slot.stopped.look() and slot.stopped.seconds > STOPPED_S:
+                end(slot.process)
         speaking: dict[LocalSlot, None] = dict.fromkeys(key.data for key, _ in self._selector.select(timeout_s))
         for slot in speaking:
             data = slot.output.take()

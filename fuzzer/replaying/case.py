@@ -11,6 +11,7 @@ from corpus.answers import last_line
 from corpus.loaded_file import loaded_environment
 from corpus.portable.text import adapted, with_shims
 from corpus.registry import Registry
+from corpus.regular_files import read_regular
 from corpus.replayable import Replayable
 from corpus.repro import shown_by_script
 from corpus.store import CorruptCase, StoredCase
@@ -49,7 +50,7 @@ class Replayer:
         if isinstance(found.case, CorruptCase):
             return ReplayRow(found.slug, self.label, "error", found.case.reason)
         try:
-            text = (found.folder / REPRO).read_bytes()[:_MOST_TEXT].decode("utf-8", "replace")
+            text = read_regular(found.folder / REPRO, _MOST_TEXT).decode("utf-8", "replace")
         except OSError as error:
             why = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
             return ReplayRow(found.slug, self.label, "error", f"{found.folder / REPRO}: {why}")

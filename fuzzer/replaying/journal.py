@@ -79,7 +79,7 @@ def key_of(folder: Path, build: str) -> str:
     digest = hashlib.sha256(f"{build}\0{folder.name}".encode("utf-8", "surrogateescape"))
     for name in ("case.json", "repro.py", "module.json", "inputs.npz"):
         try:
-            content = (folder / name).read_bytes()
+            content = read_regular(folder / name, MOST)
         except OSError:
             content = b""
         digest.update(f"\0{name}\0{len(content)}\0".encode() + content)

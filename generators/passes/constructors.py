@@ -35,7 +35,8 @@ _DRAWN = frozenset({"np.array", "np.nan", "np.inf", "dpl.is_op", "dpl.wildcard",
 _INTRINSIC, _SCRIPT = "s_tir.TensorIntrin.register", "script.from_source"
 _MODULE_PASS, _SCHEDULE = "transform.module_pass", "s_tir.Schedule"
 _PATTERN = "dpl.is_op"
-_LOADED = "PASSES"
+LOADED = "PASSES"
+"""What constructors call the passes of a loaded file."""
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,
@@ -239,7 +240,7 @@ def _may_be_called(call: ast.Call) -> bool:
         case ast.Call(func=made):
             return _plain_name(made) == _PATTERN
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str())):
-            return name == _LOADED and not call.args and not call.keywords
+            return name == LOADED and not call.args and not call.keywords
         case func if _plain_name(func) == _SCRIPT:
             return _is_script(call)
         case func:
@@ -295,7 +296,7 @@ def _value(node: ast.expr, names: Names, bound: Names) -> Any:
         case ast.BinOp(left=left, op=operator, right=right):
             return _OPERATORS[type(operator)](_value(left, names, bound), _value(right, names, bound))
         case ast.Subscript(value=value, slice=ast.Constant(value=index)):
-            return names[_LOADED][index] if isinstance(value, ast.Name) else _value(value, names, bound)[index]
+            return names[LOADED][index] if isinstance(value, ast.Name) else _value(value, names, bound)[index]
         case ast.Lambda():
             return _function(node, names, bound)
         case ast.Attribute(value=value, attr=attr):

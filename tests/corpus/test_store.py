@@ -235,6 +235,7 @@ def _arguments(folder: Path, *arguments: Any) -> None:
     _edit(folder / "case.json", calls=[{"function": "main", "arguments": list(arguments)}], expectations=[])
 
 
+_LOADED = {"name": "Any", "source": "PASSES['Any']()"}
 _ONES = {"dtype": "float32", "extents": [2], "values": [1.0, 1.0]}
 
 
@@ -281,6 +282,11 @@ ESCAPED = [
     ("objects", lambda f: _archive(f, _header("()", "'|O'")), "elements of type object"),
     ("target of another type", lambda f: _edit(f / "case.json", target=5), "at `$.target`"),
     ("unknown target", lambda f: _edit(f / "case.json", target="toaster"), "unknown target 'toaster'"),
+    (
+        "no load for its pass",
+        lambda f: _edit(f / "case.json", load=None, setup=[_LOADED]),
+        "pass Any is of a loaded file",
+    ),
     ("load of another type", lambda f: _edit(f / "case.json", load=3), "at `$.load`"),
     ("another fill", lambda f: _edit(f / "case.json", fill={"byte": 7}), "no byte 7"),
     ("fill of another type", lambda f: _edit(f / "case.json", fill={"byte": "7"}), "at `$.fill.byte`"),

@@ -18,7 +18,7 @@ from fuzzer.errors import EnvironmentFault
 from fuzzer.oneshot import ask
 from fuzzer.processes import pool
 from fuzzer.processes.output import Output
-from fuzzer.processes.pool import Pool
+from fuzzer.processes.pool import LocalSlot, Pool
 from fuzzer.protocol import Plan
 from tests.fuzzer.fake_campaigns import noted_pools, settings, with_fake_workers
 from tests.fuzzer.test_ends import Kills
@@ -69,6 +69,22 @@ def test_a_worker_whose_pipe_is_held_is_lost_when_it_ends(
     result = run_campaign(settings(tmp_path / "out", jobs=2), Observers((kills,)))
     assert result.tally.skipped["worker process lost"] == len(kills.killed) > 4
     assert len(list(holders.iterdir())) > 4
+
+
+class Stops(Kills):
+    """Stops workers in place of killing them."""
+
+    def _kill(self, slot: LocalSlot) -> None:
+        self.killed.add(slot.process.pid)
+        os.kill(slot.process.pid, signal.SIGSTOP)
+
+
+def test_a_worker_that_stays_stopped_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_fake_workers(monkeypatch)
+    monkeypatch.setattr(pool, "STOPPED_S", 0.3)
+    stops = Stops(noted_pools(monkeypatch), 0)
+    result = run_campaign(settings(tmp_path / "out", jobs=2), Observers((stops,)))
+    assert result.tally.skipped["worker process lost"] == len(stops.killed) > 2
 
 
 def test_a_one_shot_process_whose_pipe_is_held_has_ended(holders: Path) -> None:

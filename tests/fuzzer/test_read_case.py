@@ -13,7 +13,9 @@ from corpus.replayable import CORPUS
 from fuzzer.errors import UsageError
 from fuzzer.given_paths import FILE_BYTES, read_load
 from fuzzer.oneshot.read_case import read_subject
+from fuzzer.replaying.journal import key_of
 from fuzzer.settings import read_settings
+from tests.corruption import SPECIAL, put
 
 CASE = CORPUS / "17340-kill-after-last-use-in-dataflow"
 MODULE = "import tvm\n\n\nclass Module:\n    x = 1\n"
@@ -53,6 +55,16 @@ def test_a_byte_order_mark_is_no_error(tmp_path: Path, text: str) -> None:
     path.write_bytes(text.encode())
     module = read_subject(path, None).module
     assert "class Module" in module.script or module.json == '{"a": 1}'
+
+
+@pytest.mark.parametrize("name", ["case.json", "repro.py"])
+@pytest.mark.parametrize("what", SPECIAL)
+def test_whatever_stands_in_place_of_a_file_a_replay_does_not_wait_for_it(name: str, what: str, tmp_path: Path) -> None:
+    folder = tmp_path / "case"
+    shutil.copytree(CASE, folder)
+    before = key_of(folder, "build")
+    put(folder / name, what)
+    assert key_of(folder, "build") != before or (os.getuid() == 0 and what == "unreadable")
 
 
 def _pipe(path: Path) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from fuzzer.errors import ExitStatus
+from fuzzer.errors import ExitStatus, of_system
 from fuzzer.results import CampaignResult, CheckResult, CheckRow, ReplayResult
 from reports import junit
 from reports.finding_row import KNOWN, FindingRow, Standing, row_of
@@ -52,6 +54,14 @@ CASES: list[tuple[str, dict[str, Any], dict[str, int], ExitStatus]] = [
         ExitStatus.NEW_FINDING,
     ),
 ]
+
+
+def test_what_cannot_be_trusted_says_why() -> None:
+    spoilt, skipped = tally_of({"cases": 9, "generated": 10, "invalid": 1}), tally_of({"generated": 4})
+    skipped.skipped.update({"rare": 1, "killed from outside, twice": 3})
+    assert "the generator is wrong" in str(CampaignResult(spoilt, (), 1.0).fault())
+    assert "a loaded pass has spoilt the process" in str(CampaignResult(spoilt, (), 1.0, loaded=("Mine",)).fault())
+    assert CampaignResult(skipped, (), 1.0).fault() == "not one case was judged: killed from outside, twice"
 
 
 @pytest.mark.parametrize(("what", "facts", "counts", "status"), CASES, ids=[case[0] for case in CASES])
@@ -98,3 +108,12 @@ def test_junit_fails_what_the_exit_status_fails(fail_on: tuple[str, ...]) -> Non
     assert len(failed) == {"A": 1, "C": 2, "": 0}["".join(fail_on)[:1]]
     result = CampaignResult(tally_of(WELL), whole.findings, 1.0)
     assert (result.status(fail_on) == ExitStatus.NEW_FINDING) is bool(failed)
+
+
+def test_a_working_directory_that_is_gone_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory")
+
+    assert of_system(FileNotFoundError(errno.ENOENT, "No such file or directory")) == "no such file or directory"
+    monkeypatch.setattr(os, "getcwd", gone)
+    assert of_system(FileNotFoundError(errno.ENOENT, "No such file or directory")).startswith("the working directory: ")

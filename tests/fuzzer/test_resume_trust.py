@@ -13,14 +13,14 @@ from corpus.findings import save_finding
 from corpus.own import is_own
 from fuzzer.campaign import begin
 from fuzzer.campaign.begin import run_campaign
-from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, read_checkpoint
+from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, Begun, read_checkpoint
 from fuzzer.campaign.observer import Observer
 from fuzzer.campaign.out_folder import unconfirmed_in
 from fuzzer.commands.run import report_of
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.processes.lines import line_of
 from fuzzer.protocol import Answer, CandidateDigests, CaseDigests, Confirmed, Judged, Killed, Ready, Reduced
-from fuzzer.settings import Settings
+from fuzzer.settings import DEFAULT_TIME_S, Settings, read_settings
 from reports.summary import read_out
 from reports.tally import Tally
 from tests.fuzzer.fake_campaigns import campaign, settings, whole, with_fake_workers, writer
@@ -114,6 +114,23 @@ def test_a_run_that_is_gone_on_with_has_not_ended_from_the_first_moment_on(tmp_p
     assert watching.said == [None]
     tally = read_out(out).tally
     assert tally.cases == 20  # The rest of what it says is of the moment before.
+
+
+@pytest.mark.parametrize(
+    ("begun", "asked", "time_s", "cases"),
+    [
+        ({"cases": 40}, {}, None, 40),
+        ({"cases": 40}, {"time": "1h"}, 3600.0, None),
+        ({"cases": 40}, {"cases": 60}, None, 60),
+        ({"time": "1h"}, {}, DEFAULT_TIME_S, None),
+    ],
+)
+def test_a_run_goes_on_to_the_end_that_it_was_begun_with_unless_another_is_named(
+    begun: dict[str, Any], asked: dict[str, Any], time_s: float | None, cases: int | None, tmp_path: Path
+) -> None:
+    left = Begun.with_settings(read_settings(out=tmp_path, **begun))
+    goes_on = left.within(read_settings(out=tmp_path, resume=True, **asked))
+    assert (goes_on.time_s, goes_on.cases) == (time_s, cases)
 
 
 def run_and_write(out: Path, **options: Any) -> None:

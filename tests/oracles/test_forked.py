@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -147,13 +148,21 @@ def test_a_child_that_gets_no_cpu_does_not_hang(patient: None, monkeypatch: pyte
     assert forked(lambda: time.sleep(1.0), 0.2) is None
 
 
-def test_a_child_that_is_stopped_is_ended_as_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_stays_stopped_is_ended_as_by_others(patient: None) -> None:
     """Its deadline is long enough to come to the stop on a busy machine: the kernel counts a wait once it is over."""
-    monkeypatch.setattr(module_under_test, "_POLL_S", 0.02)
-    monkeypatch.setattr(module_under_test, "_PATIENCE", 0.1)
-    ended = forked(lambda: os.kill(os.getpid(), signal.SIGSTOP), 10.0)
-    assert isinstance(ended, Ended)
+    ended = forked(lambda: os.kill(os.getpid(), signal.SIGSTOP), 3.0)
+    assert ended == Ended(signal.SIGSTOP)
     assert ended.from_outside
+
+
+def test_time_in_which_nobody_looks_at_a_stopped_process_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole run may have been stopped, and go on."""
+    times, stopped = iter([0.0, 0.5, 100.0, 100.2, 100.4]), iter([True, True, False, True])
+    monkeypatch.setattr(pace, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    monkeypatch.setattr(pace, "is_stopped", lambda pid: next(stopped))
+    clock = pace.StopClock(1)
+    seen = [(clock.look(), round(clock.seconds, 3)) for _ in range(4)]
+    assert seen == [(True, 0.5), (True, 1.5), (False, 0.0), (True, 0.2)]
 
 
 def test_progress_begins_the_deadline_anew(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,6 +152,15 @@ def test_raised_from_keeps_kind_text_and_frames() -> None:
     assert "GetGlobalVar" in raised.traceback
 
 
+@pytest.mark.parametrize("end", ["SystemExit(0)", "SystemExit", "KeyboardInterrupt", "GeneratorExit()", "ValueError()"])
+def test_what_is_raised_without_a_word_explains_nothing(end: str) -> None:
+    def ends(module: Any) -> Any:
+        exec(f"raise {end}")
+
+    raised = RealBench().apply(module_pass(ends, "Ends"), module_of(DATAFLOW))
+    assert isinstance(raised, Raised) and not raised.explicit
+
+
 def test_the_headline_of_a_schedule_error_says_no_places() -> None:
     lines = ("def main(A: T.Buffer((1,))):", "    for i in range(1):", "        with T.sblock():")
     message = (
