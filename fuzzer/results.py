@@ -26,7 +26,8 @@ VerdictWord: TypeAlias = Literal["passed", "skipped", "inconclusive", "failed"]
 class CampaignResult:
     """A finished campaign. own_fault: one line when passfuzz itself failed, else None.
 
-    unreduced: how many failures were seen that are neither findings nor known to be none. notes: lines on what its
+    unreduced: how many failures were seen that are neither findings nor known to be none; unreduced_known: those of
+    them that look like known causes. notes: lines on what its
     reader must know. uncounted: why TVM's basic blocks were not counted though that was asked for, "" where they were.
     new_tiers: of the unreduced failures of the user's own passes, of which nothing is known. loaded: the passes of the
     user's file.
@@ -38,6 +39,7 @@ class CampaignResult:
     interrupted: bool = False
     own_fault: str | None = None
     unreduced: int = 0
+    unreduced_known: int = 0
     notes: tuple[str, ...] = ()
     uncounted: str = ""
     new_tiers: tuple[Tier, ...] = ()

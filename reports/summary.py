@@ -43,7 +43,8 @@ class RunFacts:
     tvm, passfuzz: versions. shard: "i/n". interrupted: ended by a signal.
     own_fault: one line when its results cannot be trusted.
     ended: how; None while it runs, and of a run that was killed. merged: several runs, by `report --merge`.
-    unreduced: how many failures were seen that are neither findings nor known to be none. notes: lines on what its
+    unreduced: how many failures were seen that are neither findings nor known to be none; unreduced_known: those of
+    them that look like known causes. notes: lines on what its
     reader must know, of the registry of known causes. fail_on: tiers whose new causes fail it. coverage: what it has
     reached of TVM's own code, None where that was not counted.
     """
@@ -58,6 +59,7 @@ class RunFacts:
     own_fault: str | None = None
     ended: RunEnd | None = None
     unreduced: WholeNumber = 0
+    unreduced_known: WholeNumber = 0
     merged: bool = False
     notes: tuple[str, ...] = ()
     fail_on: tuple[str, ...] = ("A", "B")
@@ -194,7 +196,7 @@ def read_out(out: Path) -> Report:
     except UNREADABLE as error:
         raise UnreadableOut(path, f"not a summary of passfuzz ({why(error)})") from error
     if facts.ended is None:
-        facts = replace(facts, unreduced=_lines_in(out / UNREDUCED_FILE))
+        facts = replace(facts, unreduced=_lines_in(out / UNREDUCED_FILE), unreduced_known=0)
     newer, notes = _read_findings(out / FINDINGS_FILE)
     if newer:
         return Report(facts, tally, newer, (*facts.notes, *notes))

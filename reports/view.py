@@ -200,6 +200,7 @@ def _merge_facts(facts: Sequence[RunFacts]) -> RunFacts:
         own_fault="; ".join(faults) or None,
         ended=_worst(fact.ended for fact in facts),
         unreduced=sum(fact.unreduced for fact in facts),
+        unreduced_known=sum(fact.unreduced_known for fact in facts),
         notes=tuple(dict.fromkeys(note for fact in facts for note in fact.notes)),
         fail_on=tuple(dict.fromkeys(tier for fact in facts for tier in fact.fail_on)),
     )

@@ -137,13 +137,20 @@ def ended_line(facts: RunFacts) -> str:
 
 def unreduced_line(facts: RunFacts) -> str:
     """What was seen in a run beside its findings, and where it stands; empty where there is nothing."""
-    return f"{not_reduced(facts.unreduced)}: see {UNREDUCED_FILE}." if facts.unreduced else ""
+    if not facts.unreduced:
+        return ""
+    return f"{not_reduced(facts.unreduced, facts.unreduced_known)}: see {UNREDUCED_FILE}."
 
 
-def not_reduced(number: int) -> str:
-    """What was seen in a run beside its findings, and is in no count of causes, as the beginning of a sentence."""
-    one = number == 1
-    return f"{number} {'failure was' if one else 'failures were'} seen and not reduced, and may be new"
+def not_reduced(number: int, likely_known: int) -> str:
+    """What was seen in a run beside its findings, and is in no count of causes, as the beginning of a sentence.
+
+    likely_known: how many of them look like known causes, which are reduced last."""
+    begins = f"{number} {'failure was' if number == 1 else 'failures were'} seen and not reduced"
+    if likely_known < number:
+        new = number - likely_known
+        return f"{begins}, and may be new" if not likely_known else f"{begins}, of which {new} may be new"
+    return f"{begins}, and {'looks' if number == 1 else 'look'} like known causes"
 
 
 def how_ended(facts: RunFacts) -> str:

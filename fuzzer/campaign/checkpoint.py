@@ -188,6 +188,7 @@ def failure_row(seed: int, one: Open) -> dict[str, object]:
         "message": failure.message,
         "at_s": round(one.at_s, 3),
         "stage": one.stage,
+        "looks_known": one.looks_known,
         "why": one.why,
         **({"traceback": one.said} if one.said else {}),
     }

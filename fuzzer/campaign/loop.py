@@ -130,17 +130,19 @@ class CampaignLoop:
             self._go(pool)
         finally:
             self.observer.on_end()
+        unsettled = self.docket.unsettled
         return CampaignResult(
             self.tally,
             self.rows.counted,
             self.now,
-            self.interrupts.happened,
-            self.fault,
-            len(self.docket.unsettled),
-            self.rows.notes,
-            self.uncounted,
-            self.known.new_tiers((one.failure for one in self.docket.unsettled), self.loaded),
-            self.loaded,
+            interrupted=self.interrupts.happened,
+            own_fault=self.fault,
+            unreduced=len(unsettled),
+            unreduced_known=sum(one.looks_known for one in unsettled),
+            notes=self.rows.notes,
+            uncounted=self.uncounted,
+            new_tiers=self.known.new_tiers((one.failure for one in unsettled), self.loaded),
+            loaded=self.loaded,
         )
 
     def _go(self, pool: Workforce) -> None:

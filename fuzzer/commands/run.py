@@ -89,7 +89,7 @@ def _say_last(settings: Settings, result: CampaignResult, terminal: Console, as_
         said += f"; {number} {seen} not shown again: {settings.out / UNCONFIRMED}"
     if result.unreduced:
         said += (
-            f"\n{not_reduced(result.unreduced)}: see {settings.out / UNREDUCED_FILE}; "
+            f"\n{not_reduced(result.unreduced, result.unreduced_known)}: see {settings.out / UNREDUCED_FILE}; "
             f"`passfuzz run --resume --out {settings.out}` goes on"
         )
     terminal.print(said, markup=False, highlight=False, soft_wrap=True)
@@ -120,6 +120,7 @@ def report_of(settings: Settings, result: CampaignResult, reached: Reached | Non
         own_fault=fault,
         ended=ended,
         unreduced=result.unreduced,
+        unreduced_known=result.unreduced_known,
         notes=result.notes,
         coverage=reached,
     )
