@@ -55,7 +55,7 @@ from dataclasses import dataclass, replace
 
 from corpus.cause_message import message_of, of_any_operator, without_names, without_types
 from corpus.culprit import culprit_from, writer_of
-from corpus.signature import normalise
+from corpus.signature import message_of_failure, normalise
 from corpus.throw_site import (
     ThrowSite,
     called_operator,
@@ -334,7 +334,7 @@ def _wrong(failed: Failed, blamed: str, known: FailureFacts) -> Cause:
         return _of_numbers(difference, blamed, known)
     if known.rewrite is not None:
         return Cause(blamed, f"{failed.symptom}: {known.rewrite}")
-    return Cause(blamed, without_types(normalise(failed.message, in_order=True)) + _aside(failed.message))
+    return Cause(blamed, without_types(normalise(message_of_failure(failed), in_order=True)) + _aside(failed.message))
 
 
 _ASIDE = re.compile(r"\bat <root>[\w.\[\]]*?\.(node\.dom|buffer\.(?:elem_offset|strides|shape))\b")

@@ -25,7 +25,7 @@ READ = {
     "corpus/blamed.py": (1, "causes in a registry of an older version, or that a person has written"),
     "corpus/cause.py": (3, "what TVM raises"),
     "corpus/cause_message.py": (3, "what TVM and Python raise"),
-    "corpus/migration.py": (15, "messages in case folders of old schemas, which lack evidence"),
+    "corpus/migration.py": (16, "messages in case folders of old schemas, which lack evidence"),
     "corpus/statements.py": (1, "constructors of passes"),
     "corpus/store.py": (1, "scripts of modules"),
     "corpus/tracebacks.py": (5, "what Python and TVM print"),
