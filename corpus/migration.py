@@ -1,4 +1,4 @@
-"""Reads what older cases say in words alone: the one place where the words of a message or of a report decide.
+"""Reads what older cases and lists of findings say in words alone: the one place where such words decide.
 
 Case folders of schemas 1 and 2 stay readable for ever. What their messages say never changes, so neither does this
 file. Failures of schema 1 have no evidence, those of schema 2 lack two kinds of it. Of schema 3 a field of the evidence
@@ -51,6 +51,14 @@ def evidence_before_fields(evidence: Evidence | None, message: str) -> Evidence 
         return evidence
     quoted = _NO_REASON.fullmatch(message)
     return NotReadBack(evidence.form, quoted[1] if quoted else "")
+
+
+def evidence_before_rows_had_it(symptom: str, died: object) -> Evidence | None:
+    """The evidence of a line of `findings.jsonl` without any, as far as severities depend on it. died: what it said
+    instead, the signal by which the process ended or its exit status."""
+    if isinstance(died, str) and died:
+        return Died(died)
+    return ReferenceTrap(_TRAPS[symptom]) if symptom in _TRAPS else None
 
 
 def _of_schemas_1_and_2(oracle: str, symptom: str, message: str) -> Evidence | None:
