@@ -40,7 +40,7 @@ def moved(start: Position, call: PassCall, row: PassRow, module: IRModule, code:
     )
 
 
-def taken(
+def step_of(
     index: int,
     start: Position,
     call: PassCall,
@@ -95,7 +95,7 @@ def walk(
         with around(call):
             outcome = refused(rows[call.name], position.module) or bench.apply(call, position.module)
         counts = under_test is None or call.name in under_test
-        step = taken(
+        step = step_of(
             index, position, call, rows[call.name], outcome, tiers[index] if tiers else "B", counts, hash_input
         )
         applications = bench.applications

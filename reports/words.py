@@ -57,10 +57,10 @@ def title(cause: CauseRow, of_issue: str = "") -> str:
     """What happens, in one line: the registry's title, that of the issue, or what its best finding says."""
     shown = best(cause)
     named = next((row.title for row in cause.findings if row.title), "")
-    return one_line(named or of_issue or _said(shown))
+    return one_line(named or of_issue or _shown_message(shown))
 
 
-def _said(row: FindingRow) -> str:
+def _shown_message(row: FindingRow) -> str:
     """What a finding says: the message of a trap names the place alone."""
     if isinstance(row.evidence, ReferenceTrap) and row.message:
         return f"{row.symptom}: {row.message}"

@@ -15,7 +15,7 @@ from generators import tvm_api as T
 from generators.dtypes import is_float
 from generators.operators.table import OPERATORS
 from generators.tvm_api import IRModule, Node, PrimFunc, RelaxFunction, Stmt, Var
-from oracles.ir.kinds import ELEMENTWISE, IRKind, Piece, told
+from oracles.ir.kinds import ELEMENTWISE, IRKind, Piece, words_of
 from oracles.ir.rewrite import VALUES_IN_MOST_MODULES, is_elementwise, value_kind
 from oracles.ir.tir_rewrite import kinds_of
 from oracles.ir.walk import CALL, VAR, bindings, nodes_of, prim_funcs, relax_functions
@@ -28,10 +28,10 @@ def contents(module: IRModule) -> tuple[str, ...]:
     bound = [one.value for _, function in relax_functions(module) for one in bindings(function)]
     values = {value_kind(value) for value in bound}
     functions = [function for _, function in prim_funcs(module)]
-    held = {word for function in functions for word in (*told(kinds_of(function)), *block_traits(function))}
+    held = {word for function in functions for word in (*words_of(kinds_of(function)), *block_traits(function))}
     rarer = values - VALUES_IN_MOST_MODULES
     others = {value_kind(value) for value in bound if not is_elementwise(value)} - VALUES_IN_MOST_MODULES
-    return tuple(sorted({*told(others or rarer), *held})) or told(values)
+    return tuple(sorted({*words_of(others or rarer), *held})) or words_of(values)
 
 
 def operator_kind(name: str) -> IRKind:

@@ -118,11 +118,11 @@ def nodes(*names: str) -> frozenset[IRKind]:
     return frozenset(IRKind(Piece.NODE, name) for name in names)
 
 
-def in_order(kinds: Iterable[IRKind]) -> tuple[IRKind, ...]:
+def sorted_kinds(kinds: Iterable[IRKind]) -> tuple[IRKind, ...]:
     """Sorted as causes name them."""
     return tuple(sorted(kinds, key=str))
 
 
-def told(kinds: Iterable[IRKind]) -> tuple[str, ...]:
+def words_of(kinds: Iterable[IRKind]) -> tuple[str, ...]:
     """What causes say of kinds, sorted."""
     return tuple(sorted({str(kind) for kind in kinds}))

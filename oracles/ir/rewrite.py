@@ -17,7 +17,7 @@ from tvm import relax
 from generators import tvm_api as T
 from generators.operators.table import OPERATORS
 from generators.tvm_api import BaseFunc, Expr, IRModule, Node, RelaxFunction
-from oracles.ir.kinds import CALL_TIR, CONSTANT, Altered, IRKind, Piece, in_order
+from oracles.ir.kinds import CALL_TIR, CONSTANT, Altered, IRKind, Piece, sorted_kinds
 from oracles.ir.tir_rewrite import all_kinds, kinds_changed
 from oracles.ir.walk import (
     CALL,
@@ -78,7 +78,7 @@ def rewritten(before: IRModule, after: IRModule, named: bool = False) -> Kinds:
         removed, added = set(), overwriting
     removed, added = _without_plain(removed), _without_plain(added)
     everywhere = {_whole(kind) for kind in removed | added} <= _IN_MOST_MODULES
-    return Kinds(in_order(removed), in_order(added), everywhere)
+    return Kinds(sorted_kinds(removed), sorted_kinds(added), everywhere)
 
 
 def _whole(kind: IRKind) -> IRKind:

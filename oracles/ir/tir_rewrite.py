@@ -18,7 +18,7 @@ from tvm import s_tir, tirx
 from generators import tvm_api as T
 from generators.dtypes import is_float
 from generators.tvm_api import Call, Expr, IRModule, Node, PrimFunc, Stmt
-from oracles.ir.kinds import DIVIDES_BY_NEGATIVE, Altered, IRKind, Piece, in_order, nodes, told
+from oracles.ir.kinds import DIVIDES_BY_NEGATIVE, Altered, IRKind, Piece, nodes, sorted_kinds, words_of
 from oracles.ir.walk import CALL, GLOBAL_VAR, VAR, prim_funcs
 
 _INNER = (tirx.For, tirx.SeqStmt, tirx.IfThenElse, tirx.While, tirx.AttrStmt, s_tir.SBlock, s_tir.SBlockRealize)
@@ -285,7 +285,7 @@ def _detail(one: Stmt, other: Stmt) -> IRKind:
         moved = [type(a) is not type(b) for a, b in zip(mine, theirs, strict=False)]
         start, end = moved.index(True), len(moved) - moved[::-1].index(True)
         kinds = {kind for node in (*mine[start:end], *theirs[start:end]) for kind in _node_kinds(node)}
-        return IRKind(Piece.REORDERED, ", ".join(told(kinds - _COMMON)) or str(word))
+        return IRKind(Piece.REORDERED, ", ".join(words_of(kinds - _COMMON)) or str(word))
     left, right = _atoms(mine), _atoms(theirs)
     if left == right and _types(mine) != _types(theirs):
         return replace(word, altered=Altered.TYPE)
@@ -330,4 +330,4 @@ def stored_kinds(module: IRModule, dtype: str | None = None) -> tuple[IRKind, ..
         for node in _found(store.value, tvm.ir.Expr)
         for kind in _node_kinds(node)
     }
-    return in_order(kinds - _COMMON or kinds - _ATOMS)
+    return sorted_kinds(kinds - _COMMON or kinds - _ATOMS)

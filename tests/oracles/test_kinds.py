@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from oracles.ir.kinds import Altered, IRKind, Piece, in_order, nodes, told
+from oracles.ir.kinds import Altered, IRKind, Piece, nodes, sorted_kinds, words_of
 
 BY_NAME = {Piece.NODE, Piece.OPERATOR, Piece.FAMILY, Piece.TOGETHER}
 """Pieces that are nothing but their name."""
@@ -38,9 +38,13 @@ def test_no_two_pieces_have_the_same_words() -> None:
 
 def test_what_a_kind_is_does_not_follow_from_its_words() -> None:
     mark, node = IRKind(Piece.MARK, "x"), IRKind(Piece.NODE, "AttrStmt x")
-    assert str(mark) == str(node) and mark != node and told([mark, node]) == ("AttrStmt x",)
+    assert str(mark) == str(node) and mark != node and words_of([mark, node]) == ("AttrStmt x",)
 
 
 def test_kinds_are_in_the_order_of_their_words() -> None:
     kinds = {*nodes("Div", "Add"), IRKind(Piece.CAST, "int"), replace(IRKind(Piece.NODE, "Add"), altered=Altered.TYPE)}
-    assert tuple(map(str, in_order(kinds))) == told(kinds) == ("Add", "Add with another type", "Cast to int", "Div")
+    assert (
+        tuple(map(str, sorted_kinds(kinds)))
+        == words_of(kinds)
+        == ("Add", "Add with another type", "Cast to int", "Div")
+    )

@@ -42,7 +42,7 @@ from oracles.checks.purity import holds_kills
 from oracles.evidence import AnotherForm, Died, Hung, InKernel, OutOfMemory, ReferenceTrap
 from oracles.forked import forked
 from oracles.ir.contents import contents, odd_floats, operator_kind
-from oracles.ir.kinds import told
+from oracles.ir.kinds import words_of
 from oracles.ir.regions import declares_what_it_does
 from oracles.ir.tir_rewrite import stored_kinds
 from oracles.nested import innermost, running_at_end
@@ -261,7 +261,7 @@ class _Look:
             retyped_by=LOWERING if named else step.call.name,
             rewrite=change,
             misdone=LEFT_ALONE if wrong and step.means_anew and not step.changed else "",
-            stored=told(stored_kinds(before)),
+            stored=words_of(stored_kinds(before)),
             operators=operators_in(self.case.module),
             floats=odd_floats(self.case.module),
             ends_lives=step.phase not in step.row.place.phases and holds_kills(before),
@@ -297,7 +297,7 @@ class _Look:
                     return FailureFacts(retyped=what, retyped_by=LOWERING if named else step.call.name)
             if step.call.name == LEGALIZE:
                 legal = step.after
-        return FailureFacts(stored=told(stored_kinds(legal)))
+        return FailureFacts(stored=words_of(stored_kinds(legal)))
 
     def _broken_before(self) -> FailureFacts | None:
         """Of code generation that raises: the pass after which PrimFuncs are ill-formed, and how; None for none."""

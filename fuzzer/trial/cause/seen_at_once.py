@@ -9,7 +9,7 @@ from generators.passes.row import PassRow
 from generators.tvm_api import IRModule
 from oracles.checks.legalised import LEGALIZE
 from oracles.ir.contents import inferred_kind, operator_kind
-from oracles.ir.kinds import ELEMENTWISE, IRKind, Piece, told
+from oracles.ir.kinds import ELEMENTWISE, IRKind, Piece, words_of
 from oracles.ir.operators import operator_calls
 from oracles.ir.rewrite import rewritten
 from oracles.reference.numbers import Numbers
@@ -27,7 +27,7 @@ def operators_in(module: IRModule) -> tuple[str, ...]:
     where there are no others."""
     names = {str(call.op.name) for call, _ in operator_calls(module)}
     kinds = {operator_kind(name) for name in names if name in OPERATORS}
-    return told(kinds - {ELEMENTWISE} or kinds)
+    return words_of(kinds - {ELEMENTWISE} or kinds)
 
 
 def operator_named(kind: IRKind) -> str:
