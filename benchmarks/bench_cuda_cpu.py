@@ -127,7 +127,7 @@ def ran(seed: int, index: int, operators: int, nvcc: bool) -> dict[str, Any]:
     begun = time.perf_counter()
     outcome = bench.guarded(lambda: judge(built, numbers))
     judging = time.perf_counter() - begun
-    said, detail = _said(outcome)
+    said, detail = _named_outcome(outcome)
     if nvcc and built.cuda and (complaint := to_ptx(built.cuda)):
         detail += f"; nvcc refuses: {complaint[:200]}"
     if said == "wrong" and (culprit := found_wrong(module, bench, numbers)) is not None:
@@ -152,7 +152,7 @@ def found_wrong(module: Any, bench: Workbench, numbers: Numbers) -> str | None:
     return None
 
 
-def _said(outcome: Any) -> tuple[str, str]:
+def _named_outcome(outcome: Any) -> tuple[str, str]:
     match outcome:
         case None:
             return "agrees", ""
@@ -179,7 +179,7 @@ def seen(seed: int, index: int, operators: int, nvcc: bool) -> dict[str, Any]:
             continue
         built = build(needed, Phase.SYNCED, bench)
         if isinstance(built, CudaCpuModule):
-            said, detail = _said(bench.guarded(lambda b=built: judge(b, numbers)))  # type: ignore[misc]
+            said, detail = _named_outcome(bench.guarded(lambda b=built: judge(b, numbers)))  # type: ignore[misc]
             rows.append((name, said, detail))
         if len(rows) == BARRIERS_EACH:
             break

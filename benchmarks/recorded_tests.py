@@ -35,7 +35,7 @@ class OutcomeRecorder:
         self._write(
             id=report.nodeid,
             when=report.when,
-            outcome=[report.outcome, getattr(report, "wasxfail", None), _said(report)],
+            outcome=[report.outcome, getattr(report, "wasxfail", None), _failure_text(report)],
         )
 
     def _write(self, **line: Any) -> None:
@@ -43,7 +43,7 @@ class OutcomeRecorder:
         self._file.flush()
 
 
-def _said(report: pytest.TestReport) -> str:
+def _failure_text(report: pytest.TestReport) -> str:
     """The message of what was raised, without its frames."""
     shown = report.longrepr
     crash = getattr(shown, "reprcrash", None)

@@ -17,7 +17,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from corpus.migration import evidence_before_schema_3
+from corpus.migration import evidence_before_fields, evidence_before_schema_3
 from corpus.poison_fill import MEANINGS, Fill
 from corpus.rate import ReproRate
 from generators.case import PassCall
@@ -145,17 +145,19 @@ class CaseRecord(msgspec.Struct):
 
     def what_is_wrong(self) -> Evidence | None:
         """The evidence, read off the message as far as it tells."""
-        return evidence_before_schema_3(self.schema, self.oracle, self.symptom, self.message)
+        evidence = evidence_before_schema_3(self.schema, self.oracle, self.symptom, self.message)
+        return evidence_before_fields(evidence, self.message)
 
 
 class CaseRecord2(CaseRecord, kw_only=True):
-    """Schemas 2 and 3. evidence: a tagged record of `oracles.evidence`, or null; schema 3 has more kinds of them."""
+    """Schemas 2 and 3. evidence: a tagged record of `oracles.evidence`, or null; schema 3 has more kinds of them, and
+    more fields in one kind that was written later."""
 
     evidence: Evidence | None
 
     def what_is_wrong(self) -> Evidence | None:
-        """The evidence; of schema 2 read off the message where it had no kind for it."""
-        return self.evidence or super().what_is_wrong()
+        """The evidence; read off the message where there was no kind or no field for it."""
+        return evidence_before_fields(self.evidence, self.message) or super().what_is_wrong()
 
 
 SHAPES: dict[object, type[CaseRecord]] = {1: CaseRecord, 2: CaseRecord2, 3: CaseRecord2}

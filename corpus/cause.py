@@ -55,7 +55,7 @@ from dataclasses import dataclass, replace
 
 from corpus.cause_message import message_of, of_any_operator, without_names, without_types
 from corpus.culprit import culprit_from, writer_of
-from corpus.signature import normalise
+from corpus.signature import message_of_failure, normalise
 from corpus.throw_site import (
     ThrowSite,
     called_operator,
@@ -81,6 +81,7 @@ from oracles.evidence import (
     OutOfMemory,
     ReferenceTrap,
 )
+from oracles.ir.kinds import IRKind, Piece, nodes
 from oracles.tvm_frames import crashed, last_words
 from oracles.verdict import (
     CODEGEN,
@@ -101,17 +102,17 @@ LONGEST = 200  # characters of a cause
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """What a pass did whose result is wrong: the kinds of bindings and nodes that it removed and added, sorted.
+    """What a pass did whose result is wrong: the kinds of bindings and nodes that it removed and added, in order.
 
     everywhere: all of them stand in most modules (`oracles.ir.rewrite`).
     """
 
-    removed: tuple[str, ...] = ()
-    added: tuple[str, ...] = ()
+    removed: tuple[IRKind, ...] = ()
+    added: tuple[IRKind, ...] = ()
     everywhere: bool = False
 
     def __str__(self) -> str:
-        return f"{', '.join(self.removed) or 'nothing'} -> {', '.join(self.added) or 'nothing'}"
+        return " -> ".join(", ".join(map(str, kinds)) or "nothing" for kinds in (self.removed, self.added))
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +335,7 @@ def _wrong(failed: Failed, blamed: str, known: FailureFacts) -> Cause:
         return _of_numbers(difference, blamed, known)
     if known.rewrite is not None:
         return Cause(blamed, f"{failed.symptom}: {known.rewrite}")
-    return Cause(blamed, without_types(normalise(failed.message, in_order=True)) + _aside(failed.message))
+    return Cause(blamed, without_types(normalise(message_of_failure(failed), in_order=True)) + _aside(failed.message))
 
 
 _ASIDE = re.compile(r"\bat <root>[\w.\[\]]*?\.(node\.dom|buffer\.(?:elem_offset|strides|shape))\b")
@@ -361,10 +362,10 @@ def _difference(failed: Failed) -> str | None:
     return "value" if failed.symptom == WRONG_RESULT else None
 
 
-_OVER_THREADS = "AttrStmt reduce_scope"
+_OVER_THREADS = IRKind(Piece.MARK, "reduce_scope")
 """A reduction over threads as SplitHostDevice moves it into a kernel. What it is given memory of the host for says who
 allocates that outside of kernels."""
-_DIVISIONS = {"Div", "Mod", "FloorDiv", "FloorMod"}
+_DIVISIONS = nodes("Div", "Mod", "FloorDiv", "FloorMod")
 
 
 def _of_numbers(kind: str, blamed: str, known: FailureFacts) -> Cause:

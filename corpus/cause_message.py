@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from corpus.signature import normalise
+from corpus.signature import message_of_failure, normalise
 from corpus.throw_site import operators_printed, without_operators
 from oracles.tvm_frames import FRAME
 from oracles.verdict import Failed
@@ -32,7 +32,7 @@ def message_of(failed: Failed) -> str:
     lines = [] if end is None else failed.detail[end:].split("\n")
     raised = next((i for i, line in enumerate(lines) if line[:1].strip() and _RAISED.match(line)), None)
     if raised is None:
-        return without_names(failed.message)
+        return without_names(message_of_failure(failed))
     text = "\n".join(lines[raised:])
     text = text.rpartition("\nError message: ")[2].split("\n\n")[0].split("\nError in pass:")[0]
     return without_names(re.sub(r"^(?:\w+\.)+(?=\w+)", "", text))

@@ -12,7 +12,6 @@ from corpus.rate import ReproRate
 from corpus.signature import Signature
 from generators.case import Argument, Case, Shape, Tier
 from generators.dtypes import Array
-from oracles.evidence import Died
 from oracles.verdict import Failed
 
 OutputTolerance: TypeAlias = Array | float
@@ -116,11 +115,6 @@ class Finding:
     by_reference: bool = False
     unreduced: Finding | None = None
     space: str = ""
-
-    @property
-    def died(self) -> str:
-        """The signal by which the process ended, or its exit status; "" where it did not end."""
-        return self.verdict.evidence.how if isinstance(self.verdict.evidence, Died) else ""
 
     @property
     def folder(self) -> str:

@@ -18,7 +18,7 @@ from corpus.store import StoredCase
 from corpus.tracebacks import backtrace_text, crashing_function, link_to, raised_text, raising_frame, traceback_text
 from corpus.wording import is_native, severity_line, title_of_failure
 from generators.case import Tier
-from oracles.evidence import Died, Hung, OutOfMemory, ReferenceTrap
+from oracles.evidence import Hung, OutOfMemory, ReferenceTrap
 from oracles.tvm_frames import Frame
 from oracles.verdict import CRASH, DOES_NOT_BUILD, WRONG_RESULT
 
@@ -49,10 +49,10 @@ def issue_text(
     """
     of = Markdown.of
     title = title_of_failure(stored, finding.verdict.detail, finding.space)
-    died = finding.verdict.evidence.how if isinstance(finding.verdict.evidence, Died) else ""
+    failed = finding.verdict
     parts = (
         of("{}\n\n", Markdown.indented(title)),
-        of("{}\n", severity_line(finding.verdict.symptom, died, tier or finding.tier)),
+        of("{}\n", severity_line(failed.symptom, failed.evidence, tier or finding.tier)),
         of("Found by a fuzzer (passfuzz)"),
         of(" and reduced.") if finding.reduced else of("."),
         _how_far(finding),

@@ -1,8 +1,8 @@
-"""Reads what older cases say in words alone: the one place where the words of a message or of a report decide.
+"""Reads what older cases and lists of findings say in words alone: the one place where such words decide.
 
 Case folders of schemas 1 and 2 stay readable for ever. What their messages say never changes, so neither does this
-file. Failures of schema 1 have no evidence, those of schema 2 lack two kinds of it; of later ones nothing is read here.
-What the culprit did and whose fault it is stood in the reports alone before `case.json` had `difference` and `fault`.
+file. Failures of schema 1 have no evidence, those of schema 2 lack two kinds of it. Of schema 3 a field of the evidence
+came later, and so did `difference` and `fault`: what they say stood in the message and in the reports alone.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from oracles.evidence import (
 
 _DEAD_BINDING = re.compile(r"a dead (constant|relax\.zeros|relax\.add)\b")
 _ATTRIBUTE_GONE = re.compile(r"(?:function|module) attribute (\S+) is gone")
+_NO_REASON = re.compile(r"script does not parse: no reason is given at `(.*)`", re.DOTALL)
 _DIED = re.compile(r"(SIG[A-Z]+) in |killed by signal (\d+)$")
 _TRAPS: dict[str, TrapKind] = {f"reference trap: {kind}": kind for kind in get_args(TrapKind)}
 
@@ -42,6 +43,22 @@ def evidence_before_schema_3(schema: int, oracle: str, symptom: str, message: st
         return None
     found = _of_schemas_1_and_2(oracle, symptom, message)
     return _of_schema_1(oracle, symptom, message) if found is None and schema == 1 else found
+
+
+def evidence_before_fields(evidence: Evidence | None, message: str) -> Evidence | None:
+    """The evidence of a stored failure with what its records had no field for when it was written."""
+    if not isinstance(evidence, NotReadBack) or evidence.statement is not None:
+        return evidence
+    quoted = _NO_REASON.fullmatch(message)
+    return NotReadBack(evidence.form, quoted[1] if quoted else "")
+
+
+def evidence_before_rows_had_it(symptom: str, died: object) -> Evidence | None:
+    """The evidence of a line of `findings.jsonl` without any, as far as severities depend on it. died: what it said
+    instead, the signal by which the process ended or its exit status."""
+    if isinstance(died, str) and died:
+        return Died(died)
+    return ReferenceTrap(_TRAPS[symptom]) if symptom in _TRAPS else None
 
 
 def _of_schemas_1_and_2(oracle: str, symptom: str, message: str) -> Evidence | None:

@@ -158,13 +158,14 @@ def text_of(module: IRModule) -> ModuleText:
     raw = tvm_api.script_of(module)
     try:
         plain = rewrites.readable(inline_constants(raw))
-        script = _said(plain, module) or (_said(raw, module) if raw != plain else None)
+        tried = (_script_that_parses_back(text, module) for text in dict.fromkeys((plain, raw)))
+        script = next((text for text in tried if text is not None), None)
     except (SyntaxError, RecursionError):  # A name that Python has not, or an expression too deep for it.
         script = None
     return ModuleText(raw, tvm_api.json_of(module)) if script is None else ModuleText(script)
 
 
-def _said(script: str, module: IRModule) -> str | None:
+def _script_that_parses_back(script: str, module: IRModule) -> str | None:
     """The script, with what the printer has lost where something is lost; None where it cannot be said."""
     from generators import tvm_api
 

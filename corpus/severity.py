@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from typing import Literal, TypeAlias, get_args
 
-from oracles.reference.errors import symptom_of
+from oracles.evidence import Died, Evidence, ReferenceTrap, TrapKind
 from oracles.verdict import WRONG_RESULT
 
 Severity: TypeAlias = Literal[
@@ -15,26 +15,23 @@ Severity: TypeAlias = Literal[
 pass that fails in its documented phase; an order of passes that no pipeline has; a limit that TVM states."""
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 ODD_ORDER: Severity = "odd order"
-SILENT = frozenset(
-    (
-        WRONG_RESULT,
-        symptom_of("uninitialised"),
-        symptom_of("out-of-bounds"),
-        symptom_of("use-after-kill"),
-        symptom_of("storage-overlap"),
-        symptom_of("data-race"),
-    )
+SILENT: frozenset[TrapKind] = frozenset(
+    ("uninitialised", "out-of-bounds", "use-after-kill", "storage-overlap", "data-race")
 )
-"""Symptoms of a module that runs to its end and gives other values, or any."""
+"""Traps of the reference on which a module that TVM builds runs to its end, and gives other values, or any."""
 _SIGNALS = frozenset(one.name for one in signal.Signals)
 
 
-def severity_of(symptom: str, died: str, tier: str) -> Severity:
-    """How bad a failure is. died: the name of the signal that ended the process, an exit status, or ""."""
+def severity_of(symptom: str, evidence: Evidence | None, tier: str) -> Severity:
+    """How bad a failure is. symptom: whether it is a wrong result, of which there may be no evidence."""
     if tier == "C":
         return ODD_ORDER
-    if symptom in SILENT:
+    if symptom == WRONG_RESULT:
         return "silent wrong result"
-    if died in _SIGNALS:
-        return "native crash"
-    return "official pipeline" if tier == "A" else "documented phase"
+    match evidence:
+        case ReferenceTrap(kind) if kind in SILENT:
+            return "silent wrong result"
+        case Died(how) if how in _SIGNALS:
+            return "native crash"
+        case _:
+            return "official pipeline" if tier == "A" else "documented phase"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from corpus.answers import child_end
 from corpus.escapes import is_slug
-from oracles.evidence import Evidence, ReferenceTrap, TrapKind
+from oracles.evidence import Evidence, NotReadBack, ReferenceTrap, TrapKind
 from oracles.verdict import WRONG_RESULT, Failed
 
 LONGEST_MESSAGE = 200
@@ -61,8 +61,18 @@ def signature_of(oracle: str, failed: Failed, culprit: str | None = None, operat
     if failed.symptom == WRONG_RESULT:  # its numbers say nothing
         message = " ".join(sorted(set(operators)))
     else:
-        message = "" if _says_where(failed.evidence) else normalise(failed.message)
+        message = "" if _says_where(failed.evidence) else normalise(message_of_failure(failed))
     return Signature(oracle, failed.symptom, failed.culprit or culprit or "none", message)
+
+
+def message_of_failure(failed: Failed) -> str:
+    """The message of a verdict, as `normalise` is to be given it: what it quotes is a name of the program, but for the
+    statement at which TVM's parser stops without a reason, which is all that tells this failure from others."""
+    match failed.evidence:
+        case NotReadBack(statement=str(statement)) if statement:
+            return failed.message.replace(f"`{statement}`", statement)
+        case _:
+            return failed.message
 
 
 def _says_where(evidence: Evidence | None) -> bool:
@@ -90,7 +100,6 @@ _STEPS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<=impure call: )\S.*"), "<ir>"),
     (re.compile(r"(?<=[Bb]uffers )\w+ and \w+"), "<name> and <name>"),
     (re.compile(r"(?<=between the groups )\w+ and \w+(?= are in)"), "<name> and <name>"),
-    (re.compile(r"(?<=no reason is given at )`(.*)`"), r"\1"),
     (re.compile(r"(?<=input buffer )\w+(?= is not allocated)"), "<name>"),
     (re.compile(r"(?<=for new iter value )\w+"), "<name>"),
     (re.compile(r"(?<=[Ii]nvalid layout )\S+"), "<layout>"),

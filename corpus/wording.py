@@ -18,7 +18,7 @@ from generators.case import ModuleText
 from generators.passes.table import TIR_PASSES
 from generators.targets import TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS
-from oracles.evidence import Hung, OutOfMemory, ReferenceTrap, TrapKind
+from oracles.evidence import Evidence, Hung, OutOfMemory, ReferenceTrap, TrapKind
 from oracles.tvm_frames import crashed
 from oracles.verdict import BUILD, CODEGEN, CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, REJECTS, WRONG_RESULT
 
@@ -102,9 +102,9 @@ SEVERITY = "Severity: "
 """Begins the line of an issue that is written anew where its cause was seen in a better tier."""
 
 
-def severity_line(symptom: str, died: str, tier: str) -> str:
-    """How bad it is, in a line: the severity, and where passes must stand for it. died: as `severity_of` takes it."""
-    return f"{SEVERITY}{severity_of(symptom, died, tier)}. {_TIERS.get(tier, _TIERS['B'])}."
+def severity_line(symptom: str, evidence: Evidence | None, tier: str) -> str:
+    """How bad it is, in a line: the severity, and where passes must stand for it."""
+    return f"{SEVERITY}{severity_of(symptom, evidence, tier)}. {_TIERS.get(tier, _TIERS['B'])}."
 
 
 def is_native(stored: StoredCase, detail: str) -> bool:

@@ -23,7 +23,7 @@ def retell_issues(out: Path, rows: Iterable[FindingRow], cause: str | None = Non
     """
     for one in causes_of(rows):
         for row in one.findings if cause in (None, one.cause) else ():
-            _retell(out / row.case, severity_line(row.symptom, row.died, one.tier))
+            _retell(out / row.case, severity_line(row.symptom, row.evidence, one.tier))
 
 
 def _retell(folder: Path, line: str) -> None:

@@ -167,7 +167,7 @@ def _definitions(function: RelaxFunction, named: bool) -> Iterator[_Definition]:
                     yield _Definition("a dimension of a match_cast", dim, dimension=True)
             yield _Definition("a match_cast", bound.binding.var)
             continue
-        yield _Definition(value_kind(bound.value, named), bound.binding.var, bound.value)
+        yield _Definition(str(value_kind(bound.value, named)), bound.binding.var, bound.value)
         if type(bound.value) is FUNCTION:
             yield from _of_params(bound.value)
 
@@ -201,7 +201,7 @@ def _ill_typed(before: IRModule, after: IRModule) -> Broken | None:
     if type_soundness.contradictions(before) or not (wrong := type_soundness.contradictions(after)):
         return None
     called = wrong[0].call
-    return Broken(wrong_call(operator_kind(called)) if called else f"two types: {wrong[0].kind}")
+    return Broken(wrong_call(str(operator_kind(called))) if called else f"two types: {wrong[0].kind}")
 
 
 def _numbered(before: IRModule, after: IRModule) -> Broken | None:
@@ -276,7 +276,7 @@ def retyped(before: Types, after: Types, named: bool = False) -> str:
     """The first binding that has a contradicting type after the pass, and the contradiction; "" where none has."""
     for place, (value, ty) in before.items():
         if place in after and (why := contradiction(ty, after[place][1])):
-            return other_type(_told(value_kind(value, named), value), why)
+            return other_type(_told(str(value_kind(value, named)), value), why)
     return ""
 
 

@@ -156,9 +156,14 @@ TextForm: TypeAlias = Literal["script", "JSON"]
 
 class NotReadBack(msgspec.Struct, frozen=True, tag=True):
     """TVM does not read what it has written of a module: an exception shows it. What it reads back as another module
-    is no such thing."""
+    is no such thing.
+
+    statement: where the parser gives no reason, the statement at which it stops, without the names that it binds; ""
+    where there is none, or a reason. None only in what was written before there was this field.
+    """
 
     form: TextForm
+    statement: str | None = None
 
 
 class LeftForVm(msgspec.Struct, frozen=True, tag=True):

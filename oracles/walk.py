@@ -64,7 +64,7 @@ def _trains(module: IRModule) -> bool:
     return any(call.op.name == BATCH_NORM and call.attrs.training for call, _ in operator_calls(module))
 
 
-def taken(
+def step_of(
     index: int,
     start: Position,
     call: PassCall,
@@ -119,7 +119,7 @@ def walk(
         with around(call):
             outcome = refused(rows[call.name], position.module) or bench.apply(call, position.module)
         counts = under_test is None or call.name in under_test
-        step = taken(
+        step = step_of(
             index, position, call, rows[call.name], outcome, tiers[index] if tiers else "B", counts, hash_input
         )
         applications = bench.applications

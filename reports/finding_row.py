@@ -10,9 +10,11 @@ import msgspec
 
 from corpus.escapes import is_finding_folder, is_finding_script, is_slug
 from corpus.finding import Finding, stats_row
+from corpus.migration import evidence_before_rows_had_it
 from generators.case import Tier
 from generators.json_values import JsonObject
 from generators.targets import DEFAULT
+from oracles.evidence import Evidence, to_json
 
 NO_CULPRIT = "none"
 Standing: TypeAlias = Literal["new", "known", "limitation", "returned"]
@@ -40,8 +42,7 @@ class FindingRow:
     cause: what people count, as `str(corpus.cause.Cause)`; "" in files of older versions. blames: whom that blames, ""
     for no pass; None in files of older versions. standing, title, link: of
     that cause, as the registry of known causes has it. entry: the ID of its entry there.
-    died: the signal by which the process ended, or its exit status; "" where it did not end, and in files of older
-    versions.
+    evidence: what kind of wrong it is, as in `case.json`.
     """
 
     signature: str
@@ -62,14 +63,14 @@ class FindingRow:
     title: str = ""
     link: str = ""
     entry: str = ""
-    died: str = ""
+    evidence: Evidence | None = None
     reduced: Mapping[str, Number] = field(default_factory=dict)
     blames: str | None = None
 
     def to_json(self) -> JsonObject:
         """Plain JSON values under the field names."""
         numbers = {"at_s": round(self.at_s, 3), "reduced": dict(self.reduced) or None}
-        return {**asdict(self), "passes": list(self.passes), **numbers}
+        return {**asdict(self), "passes": list(self.passes), "evidence": to_json(self.evidence), **numbers}
 
     @staticmethod
     def from_json(data: Mapping[str, object]) -> FindingRow:
@@ -82,6 +83,8 @@ class FindingRow:
         if given.get("reduced", {}) is None:
             del given["reduced"]
         row = msgspec.convert({"standing": "known" if given.get("known") is True else "new", **given}, FindingRow)
+        if "evidence" not in given:
+            row = replace(row, evidence=evidence_before_rows_had_it(row.symptom, given.get("died")))
         if not is_slug(row.signature):
             raise ValueError(f"signature {row.signature[:100]!r} is no name of a folder")
         case = row.case if is_finding_folder(row.case) else ""
@@ -123,7 +126,7 @@ def row_of(finding: Finding) -> FindingRow:
         repro=f"{finding.folder}/repro.py",
         cause=finding.cause,
         blames=finding.blames if finding.cause else None,
-        died=finding.died,
+        evidence=failed.evidence,
         reduced={} if stats is None else stats_row(stats, len(case.passes)),
     )
 

@@ -12,7 +12,7 @@ from reports.finding_row import FindingRow
 
 def severity_of(row: FindingRow) -> Severity:
     """How bad one finding is by itself."""
-    return severity_of_failure(row.symptom, row.died, row.tier)
+    return severity_of_failure(row.symptom, row.evidence, row.tier)
 
 
 def severity(cause: CauseRow) -> Severity:

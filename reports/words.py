@@ -11,7 +11,7 @@ from typing_extensions import assert_never
 from corpus.escapes import one_line
 from corpus.number_of import number_of
 from corpus.severity import Severity
-from oracles.reference.errors import TRAPS
+from oracles.evidence import ReferenceTrap
 from oracles.verdict import Skipped
 from reports.causes import CauseRow
 from reports.finding_row import FindingRow
@@ -57,12 +57,14 @@ def title(cause: CauseRow, of_issue: str = "") -> str:
     """What happens, in one line: the registry's title, that of the issue, or what its best finding says."""
     shown = best(cause)
     named = next((row.title for row in cause.findings if row.title), "")
-    return one_line(named or of_issue or _said(shown))
+    return one_line(named or of_issue or _shown_message(shown))
 
 
-def _said(row: FindingRow) -> str:
+def _shown_message(row: FindingRow) -> str:
     """What a finding says: the message of a trap names the place alone."""
-    return f"{row.symptom}: {row.message}" if row.symptom in TRAPS and row.message else row.message or row.symptom
+    if isinstance(row.evidence, ReferenceTrap) and row.message:
+        return f"{row.symptom}: {row.message}"
+    return row.message or row.symptom
 
 
 def one_screen(causes: Sequence[CauseRow]) -> tuple[list[CauseRow], list[CauseRow]]:

@@ -1,5 +1,5 @@
 """One name, one meaning: a class or a type alias at the top of a file of the rooms or `benchmarks` has a name that no
-other file gives."""
+other file gives, and a function says by its name what it gives."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
-from tests.source_trees import ORDERED, ROOT, sources, tree_of
+from tests.source_trees import ORDERED, ROOT, nodes_of, sources, tree_of
 
 
 def named(tree: ast.Module) -> Iterator[str]:
@@ -30,6 +30,21 @@ def test_a_name_is_given_once() -> None:
             for name in named(tree_of(path)):
                 found[name].append(str(path.relative_to(ROOT)))
     assert {name: files for name, files in found.items() if len(files) > 1} == {}
+
+
+VAGUE = {"_said": set(), "taken": set(), "walk": {"oracles/walk.py", "generators/passes/sequences.py"}}
+"""Words that do not say what a function gives: they meant as many things as there were files. A walk is
+drawn in one file and applied in the other."""
+
+
+def test_functions_are_named_by_what_they_give() -> None:
+    found = {word: set[str]() for word in VAGUE}
+    for path in sources():
+        if path.relative_to(ROOT).parts[0] in ORDERED:
+            for node in nodes_of(tree_of(path)):
+                if isinstance(node, ast.FunctionDef) and node.name in found:
+                    found[node.name].add(str(path.relative_to(ROOT)))
+    assert {word: files - VAGUE[word] for word, files in found.items() if files - VAGUE[word]} == {}
 
 
 def test_every_way_to_give_a_name_is_seen() -> None:

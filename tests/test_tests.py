@@ -1,11 +1,12 @@
-"""Three lints: every test holds something that can fail, no wait has a number of seconds of its own, and tests raise
-the product's limits on the clock.
+"""Four lints: every test holds something that can fail, no wait has a number of seconds of its own, nothing must be
+done within some seconds, and tests raise the product's limits on the clock.
 
 A test holds that when it, or a function of the tests that it calls, has an assertion that is no constant, expects an
 exception, or calls an `assert_*` of a library. Functions are matched by their bare names, so one of the same name
 elsewhere counts; whether the assertion is ever reached is not seen. Waits are found by a regular expression that knows
-`timeout=` and `.wait()` with a literal; other uses of the clock are not found. A limit of the product is a name of a
-module that ends in `_S`.
+`timeout=` and `.wait()` with a literal. What must be done within some seconds is a comparison of seconds with a number
+(a name that ends in `_s`, or `seconds`), or code, also in a text, that goes on until the clock shows so many seconds
+more; what sleeps for a literal is not found. A limit of the product is a name of a module that ends in `_S`.
 """
 
 from __future__ import annotations
@@ -86,6 +87,44 @@ def test_limits_on_the_clock_are_generous(path: Path) -> None:
     """A limit is HANGS_S of tests/patience.py; campaigns are bounded by `cases`, or asked for their end alone."""
     text = path.read_text(encoding="utf-8")
     assert re.findall(r"timeout=\d[\d.]*|\.wait\(\d[\d.]*\)", text) == []
+
+
+UNTIL = re.compile(r"time\.(?:monotonic|time|perf_counter)\(\) *\+ *(?!HANGS_S\b)\S")
+"""Code that goes on for some seconds, and asks the clock how many."""
+
+
+def in_seconds(tree: ast.Module) -> Iterator[ast.Compare]:
+    """The comparisons that hold only where something took less than a number of seconds."""
+    for node in nodes_of(tree):
+        match node:
+            case ast.Compare(left, [ast.Lt() | ast.LtE(), *_], [ast.Constant(), *_]) if is_seconds(left):
+                yield node
+            case ast.Compare(ast.Constant(), [ast.Gt() | ast.GtE(), *_], [right, *_]) if is_seconds(right):
+                yield node
+
+
+def is_seconds(node: ast.expr) -> bool:
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return name.endswith("_s") or name == "seconds"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(TESTS).as_posix())
+def test_nothing_must_be_done_within_some_seconds(path: Path) -> None:
+    """A clock of the test's own says the same on a busy machine."""
+    own = path == Path(__file__).resolve()
+    assert own or UNTIL.findall(path.read_text(encoding="utf-8")) == []
+    assert [ast.unparse(node) for node in in_seconds(tree_of(path))] == []
+
+
+@pytest.mark.parametrize("line", ["assert short_s < 3", "assert limit.seconds <= 3.0 and x", "assert 3 > ended.wall_s"])
+def test_a_bound_in_seconds_is_seen(line: str) -> None:
+    assert len(list(in_seconds(ast.parse(line)))) == 1
+    assert not list(in_seconds(ast.parse(line.replace("3.0", "LIMIT_S").replace("3", "LIMIT_S"))))
+
+
+def test_code_that_goes_on_for_some_seconds_is_seen() -> None:
+    assert UNTIL.search("end = time.monotonic() + (60 if slow else 3)")
+    assert not UNTIL.search("end = time.monotonic() + HANGS_S")
 
 
 def limits() -> set[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fuzzer.errors import EnvironmentFault
 from fuzzer.oneshot.ask import ask
-from fuzzer.oneshot.messages import Culprit, FaultLine, Keep, Note, OracleRow, Request, VariableValue
+from fuzzer.oneshot.messages import Culprit, FaultLine, Keep, Note, OracleAnswer, Request, VariableValue
 from fuzzer.oneshot.read_case import judged_on, read_subject, refuse_groups
 from fuzzer.own_numbers import DRAWN, OwnNumbers
 from fuzzer.processes.scratch import scratch_folder
@@ -49,7 +49,7 @@ def check_module(
             "check", case, passes, keep, scratch=where, explain=explain, subject=str(path), trust=trust, own=own
         )
         replies = ask(request, LIMIT_S)
-    rows = tuple(reply.row for reply in replies if isinstance(reply, OracleRow))
+    rows = tuple(reply.row for reply in replies if isinstance(reply, OracleAnswer))
     if not rows:
         raise EnvironmentFault(f"{path}: no oracle said anything of it")
     culprit = next((reply.name for reply in replies if isinstance(reply, Culprit)), None)

@@ -28,7 +28,7 @@ from fuzzer.oneshot.messages import (
     Kept,
     Note,
     NothingFails,
-    OracleRow,
+    OracleAnswer,
     Printed,
     Recorded,
     Reduction,
@@ -248,7 +248,7 @@ class _Reducing:
                 self._show_first(text, candidate)
             case Reduction() | NothingFails() | Ready() | Refused() | Warned() | Done():
                 pass  # `ask` gives them back, tells or raises.
-            case OracleRow() | Culprit() | FaultLine() | Note() | VariableValue():
+            case OracleAnswer() | Culprit() | FaultLine() | Note() | VariableValue():
                 pass  # What a check says.
             case _:
                 assert_never(reply)

@@ -38,7 +38,7 @@ def triage_by(triage: Triage, actions: Actions, as_json: bool) -> None:
     if not (actions or as_json or sys.stdin.isatty()):
         raise UsageError("triage asks at a terminal; without one: --json, --promote, --mark or --merge")
     if not (actions or as_json):
-        walk(triage, console(), input, lambda folder: typer.launch(str(folder)))
+        ask_about_each(triage, console(), input, lambda folder: typer.launch(str(folder)))
         return
     done, refused, there = list[str](), list[UsageError](), triage.registry is not None and triage.registry.exists()
     for said in decide(triage, actions):
@@ -55,7 +55,7 @@ def triage_by(triage: Triage, actions: Actions, as_json: bool) -> None:
     refuse_those(refused, len(done))
 
 
-def walk(triage: Triage, terminal: Terminal, ask: Prompt, show: Callable[[Path], object]) -> None:
+def ask_about_each(triage: Triage, terminal: Terminal, ask: Prompt, show: Callable[[Path], object]) -> None:
     """Shows each new cause and asks what it is, until all were seen or the user ends it. show: opens a folder."""
     causes = triage.new()
     new = "" if triage.file.exists() else ", which is not there yet"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing_extensions import assert_never
 
 from fuzzer.oneshot.explained_values import explain
-from fuzzer.oneshot.messages import Culprit, FaultLine, Note, OracleRow
+from fuzzer.oneshot.messages import Culprit, FaultLine, Note, OracleAnswer
 from fuzzer.oneshot.prepare import KILLED, STAGE_S, NotCarriedOut, Subject, own_fault
 from fuzzer.processes.lines import Say, in_child
 from fuzzer.protocol import Failure, Found, OwnFault
@@ -65,7 +65,7 @@ def check(subject: Subject, say: Say) -> None:
         say(Note(sentence))
     outcome = outcome_of(subject, rejections=subject.request.keep.rejections)
     for row in outcome.rows:
-        say(OracleRow(row))
+        say(OracleAnswer(row))
     culprit = outcome.failures[0].culprit if outcome.failures else None
     if culprit is not None:
         say(Culprit(culprit))
@@ -151,13 +151,13 @@ def _judged(subject: Subject, asking: _Asking, rows: list[CheckRow]) -> CheckOut
     """What the oracles say, after `rows`. Raises NotCarriedOut where the child's end says nothing of the subject."""
     recorder = subject.recorder
     recorder.write(0, Working("start"))
-    union = OracleRow | Found | OwnFault
+    union = OracleAnswer | Found | OwnFault
     heard = in_child(lambda say: _judge(subject, asking, say), union, recorder, asking.deadline_s, per_activity=True)
     ended, where = heard.ended, described(heard.activity)
     told, failures = list(rows), list[Failure]()
     for message in heard.messages:
         match message:
-            case OracleRow(row):
+            case OracleAnswer(row):
                 told.append(row)
             case Found(failure):
                 failures.append(failure)
@@ -204,7 +204,9 @@ def _judge(subject: Subject, asking: _Asking, say: Say) -> None:
         oracles=oracles,
         rejections=asking.rejections,
         announce=lambda activity: subject.recorder.write(0, activity),
-        on_verdict=lambda oracle, name, verdict: say(OracleRow(row_of(oracle, name, _seen(subject, oracle, verdict)))),
+        on_verdict=lambda oracle, name, verdict: say(
+            OracleAnswer(row_of(oracle, name, _seen(subject, oracle, verdict)))
+        ),
     )
     tiers = _tiers(start.setup, start.passes, subject.plan.target)
     experiment = Experiment(0, start.module, start.calls, start.setup, start.passes, tiers)
@@ -224,7 +226,7 @@ def _judge_as_given(subject: Subject, name: str, judge_given: Callable[[IRModule
     """What an oracle says of the module before any pass."""
     subject.recorder.write(0, Asking(name))
     verdict = judge_given(subject.start.module)
-    say(OracleRow(row_of(name, None, verdict)))
+    say(OracleAnswer(row_of(name, None, verdict)))
     if isinstance(verdict, Failed):
         culprit = verdict.culprit
         assert culprit is not None, "no pass has run that could be it"

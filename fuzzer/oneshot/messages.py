@@ -88,7 +88,7 @@ STOP = "stop"
 """The name of a file in the scratch folder."""
 
 
-class OracleRow(Struct, frozen=True, tag="row"):
+class OracleAnswer(Struct, frozen=True, tag="row"):
     """What one oracle said."""
 
     row: CheckRow
@@ -208,7 +208,7 @@ class Reduction(Struct, frozen=True, tag="reduction"):
 
 Reply: TypeAlias = (
     Ready
-    | OracleRow
+    | OracleAnswer
     | Culprit
     | FaultLine
     | Note

@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 from typing_extensions import assert_never
 
-from corpus.signature import normalise, operators_in
+from corpus.signature import Signature, operators_in, signature_of
 from fuzzer.plugin.budget import TestBudget, limit_cpu
 from fuzzer.plugin.modules import keep_module, module_file
 from fuzzer.plugin.spy import Missed, Spy
@@ -37,7 +37,7 @@ from oracles.activities import Activity, Asking, kind_of
 from oracles.checks import numeric
 from oracles.forked import Ended
 from oracles.ir.fingerprint import fingerprint
-from oracles.verdict import WRONG_RESULT
+from oracles.verdict import Failed
 from reports.tally import Tally, bump
 
 _TEST_LIMIT = "the time for judging one test was up"
@@ -60,13 +60,12 @@ class Sighting:
     count: int = 1
 
     @property
-    def key(self) -> tuple[str, ...]:
+    def key(self) -> Signature:
         """What is the same for two sightings of one bug, before either is reduced. Wrong results are
         distinguished by the operators of their modules."""
         failure = self.failure
-        wrong = failure.symptom == WRONG_RESULT
-        said = operators_in(self.case.module.script) if wrong else (normalise(failure.message),)
-        return failure.oracle, failure.symptom, failure.culprit, *said
+        failed = Failed(failure.symptom, failure.message, evidence=failure.evidence)
+        return signature_of(failure.oracle, failed, failure.culprit, operators_in(self.case.module.script))
 
 
 @dataclass(slots=True)
@@ -84,7 +83,7 @@ class Ledger:
     pairs: Counter[Gap | None] = field(default_factory=Counter)
     seconds: float = 0.0
     tally: Tally = field(default_factory=Tally)
-    sightings: dict[tuple[str, ...], Sighting] = field(default_factory=dict)
+    sightings: dict[Signature, Sighting] = field(default_factory=dict)
     unpromised: set[str] = field(default_factory=set)
 
     def see(self, sighting: Sighting) -> None:

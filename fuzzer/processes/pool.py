@@ -94,7 +94,7 @@ class Pool:
             if data is None:
                 yield FromWorker(slot, self._lost(slot), slot.busy)
                 continue
-            for answer in self._said(slot, data):
+            for answer in self._answers_in(slot, data):
                 about = slot.busy
                 if isinstance(answer, Ready):
                     slot.ready = True
@@ -102,7 +102,7 @@ class Pool:
                     slot.busy = None
                 yield FromWorker(slot, answer, about)
 
-    def _said(self, slot: LocalSlot, data: bytes) -> Iterator[Answer | WorkerLost]:
+    def _answers_in(self, slot: LocalSlot, data: bytes) -> Iterator[Answer | WorkerLost]:
         """The answers in what a worker has written. One that says anything else is ended: a case of another user may
         have made it."""
         try:

@@ -7,6 +7,7 @@ show a bug in another way than the oracle that found it: what it said when it wa
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from packaging.version import InvalidVersion, Version
@@ -16,7 +17,7 @@ from corpus.case_record import ScriptOutcome
 from corpus.cause import cause_of
 from corpus.portable.wording import in_words_of_today
 from corpus.registry import Registry
-from corpus.signature import normalise, told_by
+from corpus.signature import message_of_failure, normalise, told_by
 from corpus.store import StoredCase
 from fuzzer.replaying.ending import BrokenScript, Ending, Fails, Gone, Unportable, WrongByReference
 from oracles.evidence import AnotherForm, Died, Hung, LeftForVm, NotReadBack, OutOfMemory, ReferenceTrap
@@ -157,7 +158,8 @@ def _same_error(case: StoredCase, failure: Fails, registry: Registry) -> bool:
     known = {case.cause or "", *(() if entry is None else (entry.cause, *entry.also))} - {""}
     if in_words_of_today(cause) in map(in_words_of_today, known):
         return True
-    return _same_message(in_words_of_today(case.message), in_words_of_today(message))
+    recorded = message_of_failure(replace(failed, message=case.message))
+    return _same_message(in_words_of_today(recorded), in_words_of_today(message))
 
 
 def _same_message(recorded: str, message: str) -> bool:

@@ -44,7 +44,7 @@ from oracles.verdict import (
     Skipped,
     Verdict,
 )
-from oracles.walk import taken
+from oracles.walk import step_of
 from oracles.workbench import Workbench
 
 _UNOPTIMISED_OF_TEN = 7
@@ -181,9 +181,9 @@ class BuildTrial:
         announce(Building(BUILD, CODEGEN))
         numbers = llvm.as_built(self.bench.numbers).held_to(position.floor)
         outcome = self.bench.guarded(lambda: builder.judge(built, numbers, position.calling))
-        return BuildAttempt(self._said(outcome, position.lost))
+        return BuildAttempt(self._verdict_on(outcome, position.lost))
 
-    def _said(self, outcome: _BuildResult, lost: str | None) -> Verdict:
+    def _verdict_on(self, outcome: _BuildResult, lost: str | None) -> Verdict:
         match outcome:
             case None:
                 return PASSED
@@ -204,7 +204,7 @@ class BuildTrial:
         """What the survives oracle says of a pass that raised on the way to the code generator."""
         call = default_call(built.culprit)
         before = Position.at(built.before, built.phase)
-        step = taken(len(self.steps), before, call, self.options.rows[call.name], built.error)
+        step = step_of(len(self.steps), before, call, self.options.rows[call.name], built.error)
         verdict = survives.judge(step, self.bench)
         if not isinstance(verdict, Failed):
             return BuildAttempt(verdict)

@@ -34,7 +34,7 @@ def sample_of(experiment: Experiment, judged: Judgement) -> Sample | None:
         return None
     return Sample(
         experiment.index,
-        tuple(map(_said, [experiment.module, steps[0].before, *(step.outcome for step in steps)])),
+        tuple(map(_digest_of, [experiment.module, steps[0].before, *(step.outcome for step in steps)])),
         tuple(s.call.name for s in steps),
         tuple(s.tier for s in steps),
         tuple(s.under_test for s in steps),
@@ -56,12 +56,12 @@ def digests_of(
 ) -> list[str]:
     """A digest of the start, one after the setup, and one after each pass; an error is the last."""
     bench = Workbench(SeededSource(plan.seed), Numbers(start, ()), repertoire.names, plan.target)
-    said, begin = [_said(start)], Position.at(start, Phase(plan.phase))
+    said, begin = [_digest_of(start)], Position.at(start, Phase(plan.phase))
     # Each is taken at once: a later pass may change an earlier module in place.
-    steps = [_said(step.outcome) for step in walk(begin, (*setup, *passes), repertoire.rows, bench)]
+    steps = [_digest_of(step.outcome) for step in walk(begin, (*setup, *passes), repertoire.rows, bench)]
     before, after = steps[: len(setup)], steps[len(setup) :]
     return [*said, before[-1] if before else said[0], *after]
 
 
-def _said(outcome: IRModule | Raised) -> str:
+def _digest_of(outcome: IRModule | Raised) -> str:
     return f"raised {outcome.kind}" if isinstance(outcome, Raised) else digest(outcome)

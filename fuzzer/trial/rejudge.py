@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from typing_extensions import assert_never
@@ -16,7 +16,7 @@ from typing_extensions import assert_never
 from corpus.reduce import Candidate
 from corpus.signature import signature_of
 from fuzzer.processes.flight import Recorder
-from fuzzer.processes.lines import in_child
+from fuzzer.processes.lines import Heard, in_child
 from fuzzer.protocol import LONGEST_DETAIL, Failure, Found, Plan
 from fuzzer.trial.candidate_limit import CandidateLimit, of_children_s
 from fuzzer.trial.experiment import Experiment
@@ -77,6 +77,24 @@ _OF_TIR = ("tirx.", "s_tir.")
 """What the names of TVM's own passes of TIR begin with, also of those that are in no row."""
 
 
+ChildRun: TypeAlias = Callable[[Callable[[Callable[[Found], None]], None], type[Found], Recorder, float], Heard[Found]]
+"""Runs what it is given in a child, and waits so many seconds for it: as `in_child`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedChildren:
+    """How candidates are judged in children, and what time that takes.
+
+    used_s: CPU seconds of the children that have ended.
+    """
+
+    run: ChildRun = in_child
+    used_s: Callable[[], float] = of_children_s
+
+
+CHILDREN = TimedChildren()
+
+
 class Rejudging(Protocol):
     """Says whether candidates of one failure still fail in the same way."""
 
@@ -98,7 +116,7 @@ class NotJudged(Exception):
 class Rejudge:
     """Judges candidates of one failure in children, under its own oracle alone.
 
-    watch: who looks on, and has a say in what is kept.
+    watch: who looks on, and has a say in what is kept. children: how they are run, and the clock.
     """
 
     def __init__(
@@ -108,6 +126,7 @@ class Rejudge:
         failure: Failure,
         recorder: Recorder,
         watch: Watch = UNWATCHED,
+        children: TimedChildren = CHILDREN,
     ) -> None:
         # A build of a large module takes its time on a busy machine, which is no hang.
         builds = failure.oracle in ORACLES and ORACLES[failure.oracle].builders is not None
@@ -121,6 +140,7 @@ class Rejudge:
         self._first: Candidate | None = None
         """The first candidate that showed the failure: no later one is larger, and it may come again."""
         self._watch = watch
+        self._children = children
         self._repertoire = repertoire
         self._failure = failure
         self._recorder = recorder
@@ -178,12 +198,12 @@ class Rejudge:
     def shows(self, candidate: Candidate, number: int = 0) -> bool:
         """Whether the candidate fails in the same way when it is judged once. number: what random numbers follow, so
         that several tries of what draws some may end in several ways."""
-        before_s = of_children_s()
+        before_s = self._children.used_s()
         for failure in self.failures(candidate, seed=number):
             if Likeness.of(failure) == self._likeness and self._watch.fits(failure):
                 self.last = failure
                 if self._prompt is not None:
-                    self._prompt.took(of_children_s() - before_s)
+                    self._prompt.took(self._children.used_s() - before_s)
                 return True
             self._watch.met(failure)
         return False
@@ -193,7 +213,7 @@ class Rejudge:
         killed from outside. Before the failure has shown: raises ChildRaised for our fault, NotJudged for a kill."""
         limit = self._limit or self._prompt
         deadline_s = self._deadline_s if limit is None else limit.seconds
-        before_s = of_children_s()
+        before_s = self._children.used_s()
         with TemporaryFile() as errors:
 
             def work(say: Callable[[Found], None]) -> None:
@@ -203,12 +223,12 @@ class Rejudge:
                     np.random.seed(seed)
                 self._judge(candidate, say)
 
-            heard = in_child(work, Found, self._recorder, deadline_s)
+            heard = self._children.run(work, Found, self._recorder, deadline_s)
             printed = tail(errors.fileno(), LONGEST_DETAIL)  # TVM's signal handler prints its backtrace there
         failures = [_with_backtrace(found.failure, printed) for found in heard.messages]
         if heard.ended is None:
             if self._limit is not None:
-                self._limit.took(of_children_s() - before_s)
+                self._limit.took(self._children.used_s() - before_s)
             return failures
         if self._prompt is not None and heard.ended.hung and deadline_s < self._prompt.whole_s:
             return failures  # It takes longer than one that showed the failure, which is no hang yet.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 
 from generators import tvm_api as T
 from generators.tvm_api import BaseFunc, Node
@@ -24,9 +25,16 @@ from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
 MADE_FOR_TOOLS = ("Codegen", "Composite", "Primitive")
 """Attributes of functions that passes make for other passes: public only because code generators look them up."""
-GLOBAL_INFO = "global info"
 CONVENTION = frozenset({"num_input"})
 """Function attributes that describe how to call it, and change with that."""
+
+
+class Holds(Enum):
+    """Where an entry with a key stands, and how a message calls it."""
+
+    FUNCTION = "function attribute"
+    MODULE = "module attribute"
+    GLOBAL_INFO = "global info"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +51,8 @@ def losses(step: Step) -> Iterator[Loss]:
     before, after, row = step.before, step.after, step.row
     assert after is not None, "judge asks only where there is a result"
     if row.promise.keeps_attributes:
-        yield from _lost(_entries(before.attrs), _entries(after.attrs), "module attribute", "")
-        yield from _lost(dict(before.global_infos), dict(after.global_infos), GLOBAL_INFO, "")
+        yield from _lost(_entries(before.attrs), _entries(after.attrs), Holds.MODULE, "")
+        yield from _lost(dict(before.global_infos), dict(after.global_infos), Holds.GLOBAL_INFO, "")
     yield from _lost_functions(step)
 
 
@@ -66,7 +74,7 @@ def _lost_functions(step: Step) -> Iterator[Loss]:
                 for key, value in _entries(function.attrs).items()
                 if (step.row.promise.keeps_signature or key not in CONVENTION) and key not in step.row.excuses.consumes
             }
-            yield from _lost(mine, _entries(after[name].attrs), "function attribute", name)
+            yield from _lost(mine, _entries(after[name].attrs), Holds.FUNCTION, name)
 
 
 def _is_called_by_people(function: BaseFunc) -> bool:
@@ -90,12 +98,13 @@ def _entries(attrs: Node | None) -> dict[str, object]:
     return {} if attrs is None else {str(key): attrs[key] for key in attrs.keys()}  # noqa: SIM118
 
 
-def _lost(before: dict[str, object], after: dict[str, object], what: str, where: str) -> Iterator[Loss]:
+def _lost(before: dict[str, object], after: dict[str, object], what: Holds, where: str) -> Iterator[Loss]:
     for key, value in before.items():
         if key not in after:
-            yield Loss(f"{what} {key} is gone", where, AttributeGone(str(key)) if what != GLOBAL_INFO else None)
+            evidence = None if what is Holds.GLOBAL_INFO else AttributeGone(str(key))
+            yield Loss(f"{what.value} {key} is gone", where, evidence)
         elif not T.structural_equal(value, after[key]):
-            yield Loss(f"{what} {key} has another value", where)
+            yield Loss(f"{what.value} {key} has another value", where)
 
 
 def judge(step: Step, bench: Bench) -> Verdict:

@@ -62,8 +62,10 @@ def script_loss(module: IRModule) -> TextLoss | None:
         text = T.script_of(module)
         again = T.module_from_script(text)
     except _ERRORS as error:
-        why = headline(_without_source(str(error))) or _place(str(error))
-        return TextLoss(f"script does not parse: {why}", str(error), NotReadBack("script"))
+        reason = headline(_without_source(str(error)))
+        statement = "" if reason else _statement(str(error))
+        why = reason or f"no reason is given{f' at `{statement}`' if statement else ''}"
+        return TextLoss(f"script does not parse: {why}", str(error), NotReadBack("script", statement))
     return _compared("script", module, again)
 
 
@@ -87,7 +89,7 @@ def _loaded(module: IRModule) -> IRModule | _NotLoaded:
 
 def _json_loss(module: IRModule, again: IRModule | _NotLoaded) -> TextLoss | None:
     if isinstance(again, _NotLoaded):
-        return TextLoss(f"JSON does not load: {headline(again.error)}", again.error, NotReadBack("JSON"))
+        return TextLoss(f"JSON does not load: {headline(again.error)}", again.error, NotReadBack("JSON", ""))
     return _compared("JSON", module, again)
 
 
@@ -106,18 +108,18 @@ def _without_source(text: str) -> str:
     return text.split("\n -->")[0].removeprefix("error:").strip()
 
 
-def _place(text: str) -> str:
+def _statement(text: str) -> str:
     """What stands in for a message, which assertions of TVM's parser lack: the statement that it quotes, where that is
-    a line of its own, without the names that it binds."""
+    a line of its own, without the names that it binds. "" where it is not."""
     quoted = _QUOTED.search(text)
     try:
         statement = ast.parse(quoted[1] if quoted else "")
     except SyntaxError:
-        return "no reason is given"
+        return ""
     for node in ast.walk(statement):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             node.id = "_"
-    return f"no reason is given at `{ast.unparse(statement)}`" if statement.body else "no reason is given"
+    return ast.unparse(statement)
 
 
 _SCRIPTS = by_module(script_loss)

@@ -15,32 +15,36 @@ from generators import tvm_api as T
 from generators.dtypes import is_float
 from generators.operators.table import OPERATORS
 from generators.tvm_api import IRModule, Node, PrimFunc, RelaxFunction, Stmt, Var
-from oracles.ir.rewrite import ELEMENTWISE, VALUES_IN_MOST_MODULES, is_elementwise, value_kind
+from oracles.ir.kinds import ELEMENTWISE, IRKind, Piece, words_of
+from oracles.ir.rewrite import VALUES_IN_MOST_MODULES, is_elementwise, value_kind
 from oracles.ir.tir_rewrite import kinds_of
 from oracles.ir.walk import CALL, VAR, bindings, nodes_of, prim_funcs, relax_functions
 
 
 def contents(module: IRModule) -> tuple[str, ...]:
-    """The kinds of what a module holds, sorted; () for functions that only give back what they are given. Values that
-    stand in most modules count where there is nothing else, elementwise operators where no other value is."""
+    """The kinds of what a module holds, as causes name them, sorted; () for functions that only give back what they are
+    given. Values that stand in most modules count where there is nothing else, elementwise operators where no other
+    value is."""
     bound = [one.value for _, function in relax_functions(module) for one in bindings(function)]
     values = {value_kind(value) for value in bound}
-    held = {kind for _, function in prim_funcs(module) for kind in (*kinds_of(function), *block_traits(function))}
+    functions = [function for _, function in prim_funcs(module)]
+    held = {word for function in functions for word in (*words_of(kinds_of(function)), *block_traits(function))}
     rarer = values - VALUES_IN_MOST_MODULES
     others = {value_kind(value) for value in bound if not is_elementwise(value)} - VALUES_IN_MOST_MODULES
-    return tuple(sorted((others or rarer) | held or values))
+    return tuple(sorted({*words_of(others or rarer), *held})) or words_of(values)
 
 
-def operator_kind(name: str) -> str:
+def operator_kind(name: str) -> IRKind:
     """The kind of an operator by its name, with or without "relax.": elementwise ones are alike, as is a family."""
     bare = name.removeprefix("relax.")
     row = OPERATORS.get(f"relax.{bare}")
-    if row is None:
-        return bare
-    return ELEMENTWISE if row.elementwise else row.family or bare
+    if row is not None and row.elementwise:
+        return ELEMENTWISE
+    family = "" if row is None else row.family
+    return IRKind(Piece.FAMILY, family) if family else IRKind(Piece.OPERATOR, bare)
 
 
-def inferred_kind(function: str) -> str:
+def inferred_kind(function: str) -> IRKind:
     """The kind of the operators that a function of TVM infers types of: "InferTypePermuteDims" is that of permute_dims.
     One function may infer those of many, which then have its name."""
     words = re.findall(r"[A-Z]+(?=[A-Z][a-z]|\d|$)|[A-Z]?[a-z]+|\d+", function.rpartition("InferType")[2])
@@ -48,7 +52,8 @@ def inferred_kind(function: str) -> str:
     exact = [name for name in OPERATORS if name.rpartition(".")[2].replace("_", "") == bare.replace("_", "")]
     if exact:
         return operator_kind(exact[0])
-    return ELEMENTWISE if re.match(r"unary|binary|broadcast", bare) else bare or ELEMENTWISE
+    unnamed = not bare or re.match(r"unary|binary|broadcast", bare)
+    return ELEMENTWISE if unnamed else IRKind(Piece.OPERATOR, bare)
 
 
 def odd_floats(module: IRModule) -> tuple[str, ...]:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import Enum
 
 from tvm import relax
 
 from generators import tvm_api as T
 from generators.operators.table import OPERATORS
 from generators.tvm_api import BaseFunc, Expr, IRModule, Node, RelaxFunction
+from oracles.ir.kinds import CALL_TIR, CONSTANT, Altered, IRKind, Piece, sorted_kinds
 from oracles.ir.tir_rewrite import all_kinds, kinds_changed
 from oracles.ir.walk import (
     CALL,
@@ -35,41 +37,28 @@ from oracles.ir.walk import (
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """Kinds of what a pass took away and of what it put there, each once, sorted.
+    """Kinds of what a pass took away and of what it put there, each once, in the order of causes.
 
     everywhere: all of them stand in most modules, so that the same rewrite of any operator looks like this.
     """
 
-    removed: tuple[str, ...] = ()
-    added: tuple[str, ...] = ()
+    removed: tuple[IRKind, ...] = ()
+    added: tuple[IRKind, ...] = ()
     everywhere: bool = field(default=False, compare=False)
 
 
-VALUES_IN_MOST_MODULES = frozenset({"a variable", "a constant", "call_tir", "a tuple", "an item of a tuple"})
-"""Kinds of values that say little of a module: see `value_kind`."""
-_RESULT, _RELAX_FUNCTION, _OTHER_ORDER, _SAME = (
-    "the result",
-    "a Relax function",
-    "another order of bindings",
-    "the same kinds",
+VALUES_IN_MOST_MODULES = frozenset(
+    (IRKind(Piece.VARIABLE), CONSTANT, CALL_TIR, IRKind(Piece.TUPLE), IRKind(Piece.ITEM)),
 )
-_PLAIN = frozenset({"a variable", "a constant"})
+"""Kinds of values that say little of a module: see `value_kind`."""
+_RESULT = IRKind(Piece.RESULT)
+_RELAX_FUNCTION = IRKind(Piece.RELAX_FUNCTION)
+_PLAIN = frozenset((IRKind(Piece.VARIABLE), CONSTANT))
 """Bindings that only name something. They say little where something else came, or went, as well."""
 _IN_MOST_MODULES = VALUES_IN_MOST_MODULES | {
-    *(_RESULT, _RELAX_FUNCTION, _OTHER_ORDER, _SAME),
-    *("a call of a function", "a call of a closure", "a local function"),
+    *(_RESULT, _RELAX_FUNCTION, IRKind(Piece.BINDING_ORDER), IRKind(Piece.SAME)),
+    *(IRKind(Piece.CALL_OF_FUNCTION), IRKind(Piece.CALL_OF_CLOSURE), IRKind(Piece.LOCAL_FUNCTION)),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """A kind that was removed or added. differs: in what, where the kind stands on both sides."""
-
-    kind: str
-    differs: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.kind} with other {self.differs}" if self.differs else self.kind
 
 
 def rewritten(before: IRModule, after: IRModule, named: bool = False) -> Kinds:
@@ -78,42 +67,46 @@ def rewritten(before: IRModule, after: IRModule, named: bool = False) -> Kinds:
     named: operators count by name also where many are alike, for a pass that has code for each of them.
     """
     old, new = functions_of(before), functions_of(after)
-    removed, added = set[_Change](), set[_Change]()
+    removed, added = set[IRKind](), set[IRKind]()
     for name in {**old, **new}:
         gone, come = _change(old.get(name), new.get(name), named)
         removed |= gone
         added |= come - _in_callees(old.get(name), old)
     if not removed and not added and not T.structural_equal(before, after):
-        added.add(_Change(_SAME))
-    if overwriting := {change for change in added if change.kind in _OVERWRITES_OTHERS}:
+        added.add(IRKind(Piece.SAME))
+    if overwriting := {kind for kind in added if _whole(kind) in _OVERWRITES_OTHERS}:
         removed, added = set(), overwriting
     removed, added = _without_plain(removed), _without_plain(added)
-    everywhere = {change.kind for change in removed | added} <= _IN_MOST_MODULES
-    return Kinds(tuple(sorted(map(str, removed))), tuple(sorted(map(str, added))), everywhere)
+    everywhere = {_whole(kind) for kind in removed | added} <= _IN_MOST_MODULES
+    return Kinds(sorted_kinds(removed), sorted_kinds(added), everywhere)
 
 
-def _without_plain(changes: set[_Change]) -> set[_Change]:
-    return {change for change in changes if change.kind not in _PLAIN} or changes
+def _whole(kind: IRKind) -> IRKind:
+    """The kind, in whatever it differs."""
+    return replace(kind, altered=None)
 
 
-def _change(old: BaseFunc | None, new: BaseFunc | None, named: bool) -> tuple[set[_Change], set[_Change]]:
+def _without_plain(kinds: set[IRKind]) -> set[IRKind]:
+    return {kind for kind in kinds if _whole(kind) not in _PLAIN} or kinds
+
+
+def _change(old: BaseFunc | None, new: BaseFunc | None, named: bool) -> tuple[set[IRKind], set[IRKind]]:
     if isinstance(old, PRIM_FUNC) and isinstance(new, PRIM_FUNC):
-        gone, come = kinds_changed(old, new)
-        return set(map(_Change, gone)), set(map(_Change, come))
+        return kinds_changed(old, new)
     if isinstance(old, FUNCTION) and isinstance(new, FUNCTION):
         return _of_relax(old, new, named)
     if isinstance(old, PRIM_FUNC) or isinstance(new, PRIM_FUNC):
         return set(), set()  # Passes put PrimFuncs beside what calls them, and drop those that nothing calls.
-    what = {_Change(_RELAX_FUNCTION)}
+    what = {_RELAX_FUNCTION}
     return (what, set()) if new is None else (set(), what)
 
 
-def _in_callees(function: BaseFunc | None, functions: Mapping[str, BaseFunc]) -> set[_Change]:
+def _in_callees(function: BaseFunc | None, functions: Mapping[str, BaseFunc]) -> set[IRKind]:
     """The kinds of what stands in the PrimFuncs that a PrimFunc calls: a pass that inlines them copies it."""
     if not isinstance(function, PRIM_FUNC):
         return set()
     callees = [functions.get(str(one.name_hint)) for one in nodes_of(function.body, GLOBAL_VAR)]
-    return {_Change(kind) for one in callees if isinstance(one, PRIM_FUNC) for kind in all_kinds(one)}
+    return {kind for one in callees if isinstance(one, PRIM_FUNC) for kind in all_kinds(one)}
 
 
 # --- Relax ----------------------------------------------------------------------------------------------
@@ -126,14 +119,14 @@ class _Bound:
     operator: the name of the operator that is called, "" for everything else.
     """
 
-    kind: str
+    kind: IRKind
     operator: str
     operands: tuple[str, ...]
     attributes: int
     types: int
 
 
-def _of_relax(old: RelaxFunction, new: RelaxFunction, named: bool) -> tuple[set[_Change], set[_Change]]:
+def _of_relax(old: RelaxFunction, new: RelaxFunction, named: bool) -> tuple[set[IRKind], set[IRKind]]:
     mine, other = _bound(old, named), _bound(new, named)
     removed, added = (
         list((Counter(mine) - Counter(other)).elements()),
@@ -141,30 +134,30 @@ def _of_relax(old: RelaxFunction, new: RelaxFunction, named: bool) -> tuple[set[
     )
     if not removed and not added:
         same = mine == other
-        return set(), set() if same else {_Change(_OTHER_ORDER)}
+        return set(), set() if same else {IRKind(Piece.BINDING_ORDER)}
     gone, come = {one.kind for one in removed}, {one.kind for one in added}
-    changed = set[_Change]()
+    changed = set[IRKind]()
     for kind in gone & come:
         pair = [[one for one in each if one.kind == kind] for each in (removed, added)]
-        other_operator = _in_place_of(*pair)
-        changed.add(_Change(other_operator) if other_operator else _Change(kind, _what_differs(*pair)))
-    return set(map(_Change, gone - come)), set(map(_Change, come - gone)) | changed
+        changed.add(_in_place_of(*pair) or replace(kind, altered=_what_differs(*pair)))
+    return gone - come, (come - gone) | changed
 
 
-def _in_place_of(old: Sequence[_Bound], new: Sequence[_Bound]) -> str:
-    """The first operator that another one of its kind stands in for, with that; "" where there is none."""
+def _in_place_of(old: Sequence[_Bound], new: Sequence[_Bound]) -> IRKind | None:
+    """The first operator that another one of its kind stands in for, with that; None where there is none."""
     pairs = zip(old, new, strict=False)
-    return next((f"{b.operator} in place of {a.operator}" for a, b in pairs if a.operator != b.operator), "")
+    other = (IRKind(Piece.IN_PLACE_OF, b.operator, a.operator) for a, b in pairs if a.operator != b.operator)
+    return next(other, None)
 
 
-def _what_differs(old: Sequence[_Bound], new: Sequence[_Bound]) -> str:
+def _what_differs(old: Sequence[_Bound], new: Sequence[_Bound]) -> Altered:
     """What sets bindings of one kind apart from their counterparts: attributes before types before operands."""
     pairs = list(zip(old, new, strict=False))
     if any(one.attributes != other.attributes for one, other in pairs):
-        return "attributes"
+        return Altered.ATTRIBUTES
     if any(one.types != other.types for one, other in pairs):
-        return "types"
-    return "operands"
+        return Altered.TYPES
+    return Altered.OPERANDS
 
 
 def _bound(function: RelaxFunction, named: bool) -> list[_Bound]:
@@ -174,17 +167,28 @@ def _bound(function: RelaxFunction, named: bool) -> list[_Bound]:
     return [*found, _Bound(_RESULT, "", (_name(result),), 0, 0)]
 
 
-def _held(function: RelaxFunction) -> dict[str, str]:
+class Overwritten(Enum):
+    """What a call in place writes to, the least usual first, and how a cause names it. Others may read it, but for a
+    value of the function's own."""
+
+    CONSTANT = "a constant"
+    PARAMETER = "a parameter"
+    FIELD = "a field of a tuple"
+    VALUE = "a value"
+    NOTHING = "nothing"
+
+
+def _held(function: RelaxFunction) -> dict[str, Overwritten]:
     """What else may be written when a value is overwritten: parameters, constants and fields of tuples, by name."""
-    held = {str(param.name): "a parameter" for param in function.params}
+    held = {str(param.name): Overwritten.PARAMETER for param in function.params}
     for bound in bindings(function):
         name, value = str(bound.binding.var.name), bound.value
         if type(value) is TUPLE:
-            held.update((_name(part), "a field of a tuple") for part in _leaves(value))
+            held.update((_name(part), Overwritten.FIELD) for part in _leaves(value))
         elif type(value) is TUPLE_GET_ITEM:
-            held[name] = "a field of a tuple"
+            held[name] = Overwritten.FIELD
         elif isinstance(value, T.Constant):
-            held[name] = "a constant"
+            held[name] = Overwritten.CONSTANT
         elif isinstance(value, VAR) and str(value.name) in held:
             held[name] = held[str(value.name)]
     return held
@@ -202,21 +206,24 @@ def _leaves(value: Expr) -> Iterator[Expr]:
 _IN_PLACE = "relax.call_tir_inplace"
 
 
-_INTO = "call_tir_inplace into "
-_OF_OTHERS = ("a constant", "a parameter", "a field of a tuple")
-_OVERWRITES_OTHERS = frozenset(f"{_INTO}{kind}" for kind in _OF_OTHERS)
+_OVERWRITES_OTHERS = frozenset(
+    IRKind(Piece.INTO, one.value) for one in (Overwritten.CONSTANT, Overwritten.PARAMETER, Overwritten.FIELD)
+)
 """What others may read when it is overwritten. Which values have become one, so that it is, does not count."""
 
 
-def _overwrites(call: Expr, held: dict[str, str]) -> str:
+def _overwrites(call: Expr, held: dict[str, Overwritten]) -> IRKind:
     """The kind of an in-place call with what it overwrites: the least usual, where it overwrites several."""
     targets = [call.args[1].fields[int(i)] for i in call.attrs.inplace_indices if int(i) >= 0]
-    kinds = {"a constant" if isinstance(t, T.Constant) else held.get(_name(t), "a value") for t in targets}
-    order = (*_OF_OTHERS, "a value")
-    return f"{_INTO}{next((kind for kind in order if kind in kinds), 'nothing')}"
+    found = {_overwritten(target, held) for target in targets}
+    return IRKind(Piece.INTO, next((one for one in Overwritten if one in found), Overwritten.NOTHING).value)
 
 
-def _one(value: Expr, named: bool, held: dict[str, str]) -> _Bound:
+def _overwritten(target: Expr, held: dict[str, Overwritten]) -> Overwritten:
+    return Overwritten.CONSTANT if isinstance(target, T.Constant) else held.get(_name(target), Overwritten.VALUE)
+
+
+def _one(value: Expr, named: bool, held: dict[str, Overwritten]) -> _Bound:
     attributes = types = 0
     kind = _overwrites(value, held) if T.op_name(value) == _IN_PLACE else value_kind(value, named)
     if type(value) is CALL:
@@ -243,33 +250,31 @@ def _hash(node: Node) -> int:
     return int(T.structural_hash(node, map_free_vars=True))
 
 
-_KINDS: dict[type, str] = {
-    TUPLE: "a tuple",
-    TUPLE_GET_ITEM: "an item of a tuple",
-    relax.If: "an If",
-    FUNCTION: "a local function",
-    relax.ShapeExpr: "a shape",
-    T.Constant: "a constant",
+_PIECES: dict[type, Piece] = {
+    TUPLE: Piece.TUPLE,
+    TUPLE_GET_ITEM: Piece.ITEM,
+    relax.If: Piece.IF,
+    FUNCTION: Piece.LOCAL_FUNCTION,
+    relax.ShapeExpr: Piece.SHAPE,
+    T.Constant: Piece.CONSTANT,
 }
 
 
-def value_kind(value: Expr, named: bool = False) -> str:
+def value_kind(value: Expr, named: bool = False) -> IRKind:
     """The kind of a bound value. Elementwise operators are alike by the number of their operands and those of a family
     by that, unless `named`."""
     if type(value) is not CALL:
-        return "a variable" if isinstance(value, VAR) else _KINDS.get(type(value), type(value).__name__)
+        piece = Piece.VARIABLE if isinstance(value, VAR) else _PIECES.get(type(value))
+        return IRKind(Piece.NODE, type(value).__name__) if piece is None else IRKind(piece)
     if type(value.op) is not OP:
-        return "a call of a function" if type(value.op) is GLOBAL_VAR else f"a call of {_callee(value.op)}"
+        return IRKind(_called(value.op))
     row = OPERATORS.get(str(value.op.name))
     if row is not None and not named:
         if row.elementwise:
-            return f"{ELEMENTWISE} of {len(value.args)}"
+            return IRKind(Piece.ELEMENTWISE, str(len(value.args)))
         if row.family:
-            return row.family
-    return str(value.op.name).removeprefix("relax.")
-
-
-ELEMENTWISE = "an elementwise operator"
+            return IRKind(Piece.FAMILY, row.family)
+    return IRKind(Piece.OPERATOR, str(value.op.name).removeprefix("relax."))
 
 
 def is_elementwise(value: Expr) -> bool:
@@ -278,5 +283,7 @@ def is_elementwise(value: Expr) -> bool:
     return row is not None and row.elementwise
 
 
-def _callee(callee: Expr) -> str:
-    return "a packed function" if isinstance(callee, relax.ExternFunc) else "a closure"
+def _called(callee: Expr) -> Piece:
+    if type(callee) is GLOBAL_VAR:
+        return Piece.CALL_OF_FUNCTION
+    return Piece.CALL_OF_PACKED if isinstance(callee, relax.ExternFunc) else Piece.CALL_OF_CLOSURE

@@ -17,7 +17,8 @@ from tvm import s_tir, tirx
 
 from generators import tvm_api as T
 from generators.tvm_api import Expr, IRModule, Node, PrimFunc, Stmt
-from oracles.ir.tir_rewrite import DIVIDES_BY_NEGATIVE, kinds_changed
+from oracles.ir.kinds import DIVIDES_BY_NEGATIVE
+from oracles.ir.tir_rewrite import kinds_changed
 from oracles.ir.walk import PRIM_FUNC, VAR, functions_of, nodes_of, prim_funcs
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import tvm
@@ -17,16 +18,29 @@ from tvm import s_tir, tirx
 from generators import tvm_api as T
 from generators.dtypes import is_float
 from generators.tvm_api import Call, Expr, IRModule, Node, PrimFunc, Stmt
+from oracles.ir.kinds import DIVIDES_BY_NEGATIVE, Altered, IRKind, Piece, nodes, sorted_kinds, words_of
 from oracles.ir.walk import CALL, GLOBAL_VAR, VAR, prim_funcs
 
 _INNER = (tirx.For, tirx.SeqStmt, tirx.IfThenElse, tirx.While, tirx.AttrStmt, s_tir.SBlock, s_tir.SBlockRealize)
 """Statements that hold others."""
-_COMMON = frozenset(
-    {
-        *("Var", "IntImm", "FloatImm", "TensorLoad", "Add", "Sub", "Mul", "Cast to int", "For", "SeqStmt"),
-        *("DeclBuffer", "SBlock", "SBlockRealize", "AllocBuffer", "Tuple", "Op"),
-    }
-)
+_ATOMS = nodes("Var", "IntImm", "FloatImm")
+_COMMON = _ATOMS | {
+    *nodes(
+        "TensorLoad",
+        "Add",
+        "Sub",
+        "Mul",
+        "For",
+        "SeqStmt",
+        "DeclBuffer",
+        "SBlock",
+        "SBlockRealize",
+        "AllocBuffer",
+        "Tuple",
+        "Op",
+    ),
+    IRKind(Piece.CAST, "int"),
+}
 """Kinds of nodes that nearly every PrimFunc holds, and nearly every pass over PrimFuncs moves."""
 _BINARY = (tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Mod, tirx.Min, tirx.Max)
 _COMPARE = (tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE)
@@ -34,7 +48,7 @@ _ADDRESS_OF = "tirx.address_of"
 _BY_CONSTANT = (tirx.FloorDiv, tirx.FloorMod, tirx.Div, tirx.Mod, tirx.Mul)
 
 
-def kinds_changed(old: PrimFunc, new: PrimFunc) -> tuple[set[str], set[str]]:
+def kinds_changed(old: PrimFunc, new: PrimFunc) -> tuple[set[IRKind], set[IRKind]]:
     """The kinds that are gone from a PrimFunc, and those that have come. What was moved or copied is neither."""
     if T.structural_equal(old, new):
         return set(), set()
@@ -44,7 +58,7 @@ def kinds_changed(old: PrimFunc, new: PrimFunc) -> tuple[set[str], set[str]]:
         Counter(kind for s in other if isinstance(s, _INNER) for kind in _node_kinds(s)),
     )
     removed, added = set(inner[0] - inner[1]), set(inner[1] - inner[0])
-    details, copied, negative = list[str](), set[str](), False
+    details, copied, negative = list[IRKind](), set[IRKind](), False
     for one, counterpart in _pairs(_leaves(mine), _leaves(other)):
         if counterpart is None:
             removed.update(_node_kinds(one))
@@ -68,27 +82,22 @@ def kinds_changed(old: PrimFunc, new: PrimFunc) -> tuple[set[str], set[str]]:
     return set(), copied or set(details) or {_loops(mine, other)}
 
 
-_FROM_EXPRESSION = "a loop that begins at an expression"
-_FROM_NUMBER = "a loop that begins at a number"
-_STEPPED = "a loop with a step"
+_LOOP = IRKind(Piece.NODE, "For")
+_FROM_EXPRESSION = IRKind(Piece.FROM_EXPRESSION)
+_FROM_NUMBER = IRKind(Piece.FROM_NUMBER)
+_STEPPED = IRKind(Piece.STEPPED)
 _OF_LOOPS = (_FROM_EXPRESSION, _FROM_NUMBER, _STEPPED)
 """What is special of loops, the most telling first. It counts where nothing else has changed, since loops are moved
 with what is in them; what rewrites one loop rewrites those around it."""
-DIVIDES_BY_NEGATIVE = "a division by a negative constant"
-"""What TVM makes of an index: where it comes, goes or is rewritten, the rest of the index does not count. Which of
-these it is depends on the other constants."""
-_OF_INDICES = frozenset({"FloorDiv", "FloorMod", "Div", "Mod", "Min", "Max", "Mul by a negative constant"})
+_OF_INDICES = nodes("FloorDiv", "FloorMod", "Div", "Mod", "Min", "Max") | {IRKind(Piece.MUL_BY_NEGATIVE)}
 
 
-_MARK = "AttrStmt"
-"""Begins the kind of a mark on statements, by its key. A pass that sets marks or follows them is for these: where they
-come or go, what it does to the statements under them depends on the program, and does not count."""
-
-
-def _telling(removed: set[str], added: set[str]) -> tuple[set[str], set[str]]:
-    """The kinds without the common ones, where there are others."""
+def _telling(removed: set[IRKind], added: set[IRKind]) -> tuple[set[IRKind], set[IRKind]]:
+    """The kinds without the common ones, where there are others. A pass that sets marks on statements or follows them
+    is for these: where they come or go, what it does to the statements under them depends on the program, and does not
+    count."""
     gone, come = removed - _COMMON, added - _COMMON
-    if marks := {kind for kind in gone | come if kind.startswith(_MARK)}:
+    if marks := {kind for kind in gone | come if kind.piece is Piece.MARK}:
         return gone & marks, come & marks
     if DIVIDES_BY_NEGATIVE in removed ^ added:
         gone, come = gone - _OF_INDICES, come - _OF_INDICES
@@ -173,8 +182,8 @@ def _pairs(before: Sequence[Stmt], after: Sequence[Stmt]) -> list[_Pair]:
 
 def _telling_and_target(statement: Stmt) -> object:
     """What stays of a statement where its indices are rewritten."""
-    kinds = tuple(sorted(kind for kind in _kinds_in(statement) if kind not in _COMMON | _OF_INDICES))
-    return type(statement), _target(statement), kinds
+    kinds = Counter(kind for kind in _kinds_in(statement) if kind not in _COMMON | _OF_INDICES)
+    return type(statement), _target(statement), frozenset(kinds.items())
 
 
 def _class_and_target(statement: Stmt) -> object:
@@ -182,7 +191,7 @@ def _class_and_target(statement: Stmt) -> object:
 
 
 def _kinds_within(statement: Stmt) -> object:
-    return type(statement), tuple(sorted(_kinds_in(statement)))
+    return type(statement), frozenset(Counter(_kinds_in(statement)).items())
 
 
 def _kinds_and_target(statement: Stmt) -> object:
@@ -193,45 +202,46 @@ def _target(statement: Stmt) -> str:
     return str(statement.buffer.name) if isinstance(statement, tirx.BufferStore) else ""
 
 
-def all_kinds(function: PrimFunc) -> set[str]:
+def all_kinds(function: PrimFunc) -> set[IRKind]:
     """The kinds of the nodes of a PrimFunc."""
     return set(_kinds_in(function.body))
 
 
-def kinds_of(function: PrimFunc) -> tuple[str, ...]:
-    """The kinds of nodes of a PrimFunc without those that nearly every one holds; sorted."""
-    return tuple(sorted(all_kinds(function) - _COMMON))
+def kinds_of(function: PrimFunc) -> set[IRKind]:
+    """The kinds of nodes of a PrimFunc without those that nearly every one holds."""
+    return all_kinds(function) - _COMMON
 
 
-def _kinds_in(statement: Stmt) -> list[str]:
+def _kinds_in(statement: Stmt) -> list[IRKind]:
     return [kind for node in _found(statement, (tirx.Stmt, tvm.ir.Expr)) for kind in _node_kinds(node)]
 
 
-def _node_kinds(node: Node) -> list[str]:
+def _node_kinds(node: Node) -> list[IRKind]:
     """The kind of a node with what is special of it; [] for what is no computation."""
     name = T.kind_of(node)
     if isinstance(node, tirx.For):
         return _loop_kinds(node)
     if isinstance(node, tirx.AttrStmt):
-        return [f"{_MARK} {node.attr_key}"]
+        return [IRKind(Piece.MARK, str(node.attr_key))]
     if isinstance(node, tirx.Evaluate) and isinstance(node.value, CALL) and isinstance(node.value.op, GLOBAL_VAR):
         return [_call_of_function(node.value)]
     if isinstance(node, s_tir.SBlockRealize):
-        return [name if _is_true(node.predicate) else f"{name} with a predicate"]
+        return [IRKind(Piece.NODE if _is_true(node.predicate) else Piece.PREDICATED, name)]
     if isinstance(node, CALL):
-        return [T.op_name(node) or "a call"]
+        operator = T.op_name(node)
+        return [IRKind(Piece.OPERATOR, operator) if operator else IRKind(Piece.CALL)]
     if isinstance(node, tirx.Cast):
-        return [f"Cast to {_class(node)}"]
+        return [IRKind(Piece.CAST, _class(node))]
     if isinstance(node, _BY_CONSTANT) and isinstance(node.b, tirx.IntImm) and int(node.b.value) < 0:
-        return ["Mul by a negative constant" if isinstance(node, tirx.Mul) else DIVIDES_BY_NEGATIVE]
+        return [IRKind(Piece.MUL_BY_NEGATIVE) if isinstance(node, tirx.Mul) else DIVIDES_BY_NEGATIVE]
     if isinstance(node, _COMPARE):
-        return [f"{name} on {_class(node.a)}"]
+        return [IRKind(Piece.TYPED, name, _class(node.a))]
     if isinstance(node, _BINARY) and _class(node) == "float":
-        return [f"{name} on float"]
-    return [name]
+        return [IRKind(Piece.TYPED, name, "float")]
+    return [IRKind(Piece.NODE, name)]
 
 
-def _call_of_function(call: Call) -> str:
+def _call_of_function(call: Call) -> IRKind:
     """A call of another PrimFunc, by what is special of its arguments: that is all of it that a pass which puts the
     called function in its place can get wrong."""
     numbers = [argument for argument in call.args if T.op_name(argument) != _ADDRESS_OF]
@@ -239,7 +249,7 @@ def _call_of_function(call: Call) -> str:
     with_ = ["a loaded number"] if any(_found(number, T.TensorLoad) for number in numbers) else []
     if any(not T.is_zero(load.indices[-1]) for load in addressed):
         with_.append("the address of a later element")
-    return " with ".join(("a call of a function", " and ".join(with_))) if with_ else "a call of a function"
+    return IRKind(Piece.CALL_OF_FUNCTION, " and ".join(with_))
 
 
 def _class(expr: Expr) -> str:
@@ -254,9 +264,10 @@ def _is_true(predicate: Expr) -> bool:
     return isinstance(predicate, tirx.IntImm) and int(predicate.value) != 0
 
 
-def _loop_kinds(loop: Stmt) -> list[str]:
+def _loop_kinds(loop: Stmt) -> list[IRKind]:
     """The kind of a loop, and what is special of it."""
-    kinds = ["For" if loop.kind == tirx.ForKind.SERIAL else f"{tirx.ForKind(loop.kind).name.lower()} For"]
+    serial = loop.kind == tirx.ForKind.SERIAL
+    kinds = [_LOOP if serial else IRKind(Piece.PARALLEL_LOOP, tirx.ForKind(loop.kind).name.lower())]
     if not isinstance(loop.min, tirx.IntImm):
         kinds.append(_FROM_EXPRESSION)
     elif int(loop.min.value):
@@ -266,23 +277,22 @@ def _loop_kinds(loop: Stmt) -> list[str]:
     return kinds
 
 
-def _detail(one: Stmt, other: Stmt) -> str:
+def _detail(one: Stmt, other: Stmt) -> IRKind:
     """What differs in two statements of the same kinds of nodes."""
     mine, theirs = _found(one, (tirx.Stmt, tvm.ir.Expr)), _found(other, (tirx.Stmt, tvm.ir.Expr))
-    word = T.kind_of(one)
+    word = IRKind(Piece.NODE, T.kind_of(one))
     if [type(node) for node in mine] != [type(node) for node in theirs]:
         moved = [type(a) is not type(b) for a, b in zip(mine, theirs, strict=False)]
         start, end = moved.index(True), len(moved) - moved[::-1].index(True)
         kinds = {kind for node in (*mine[start:end], *theirs[start:end]) for kind in _node_kinds(node)}
-        telling = ", ".join(sorted(kinds - _COMMON))
-        return f"{telling or word} in another order"
+        return IRKind(Piece.REORDERED, ", ".join(words_of(kinds - _COMMON)) or str(word))
     left, right = _atoms(mine), _atoms(theirs)
     if left == right and _types(mine) != _types(theirs):
-        return f"{word} with another type"
+        return replace(word, altered=Altered.TYPE)
     if Counter(left) == Counter(right):
-        return f"{word} with operands in another order"
+        return replace(word, altered=Altered.OPERAND_ORDER)
     constant = any(a != b and not a[0] for a, b in zip(left, right, strict=True))
-    return f"{word} with another {'constant' if constant else 'variable'}"
+    return replace(word, altered=Altered.CONSTANT if constant else Altered.VARIABLE)
 
 
 def _atoms(nodes: Iterable[Node]) -> list[tuple[bool, str]]:
@@ -298,16 +308,17 @@ def _types(nodes: Iterable[Node]) -> list[str]:
     return [str(T.type_of(node)) for node in nodes if isinstance(node, tvm.ir.Expr)]
 
 
-def _loops(old: Iterable[Stmt], new: Iterable[Stmt]) -> str:
+def _loops(old: Iterable[Stmt], new: Iterable[Stmt]) -> IRKind:
     """What differs where all statements that compute are the same."""
     loops = [[_code(loop.extent) for loop in each if isinstance(loop, tirx.For)] for each in (old, new)]
     if loops[0] != loops[1]:
-        return "For with another extent"
-    return "another order of statements"
+        return replace(_LOOP, altered=Altered.EXTENT)
+    return IRKind(Piece.STATEMENT_ORDER)
 
 
-def stored_kinds(module: IRModule, dtype: str | None = None) -> tuple[str, ...]:
-    """The kinds of nodes of the values that the PrimFuncs of a module store, with classes of dtypes; sorted.
+def stored_kinds(module: IRModule, dtype: str | None = None) -> tuple[IRKind, ...]:
+    """The kinds of nodes of the values that the PrimFuncs of a module store, with classes of dtypes; as causes order
+    them.
 
     dtype: of the stored elements to look at, None for all.
     """
@@ -319,4 +330,4 @@ def stored_kinds(module: IRModule, dtype: str | None = None) -> tuple[str, ...]:
         for node in _found(store.value, tvm.ir.Expr)
         for kind in _node_kinds(node)
     }
-    return tuple(sorted(kinds - _COMMON or kinds - {"Var", "IntImm", "FloatImm"}))
+    return sorted_kinds(kinds - _COMMON or kinds - _ATOMS)

@@ -4,8 +4,6 @@ something undefined.
 
 from __future__ import annotations
 
-from typing import get_args
-
 from oracles.evidence import InKernel, KernelTrapKind, NotInterpreted, ReferenceTrap, TrapKind
 
 
@@ -53,5 +51,3 @@ def symptom_of(kind: TrapKind | KernelTrapKind) -> str:
 
 
 UNWRITTEN = symptom_of("uninitialised")
-TRAPS = frozenset(map(symptom_of, get_args(TrapKind)))
-"""The symptoms of all traps, whose messages say where and not what."""

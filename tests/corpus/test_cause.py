@@ -14,6 +14,7 @@ from oracles.evidence import (
     OutOfMemory,
     ReferenceTrap,
 )
+from oracles.ir.kinds import IRKind, Piece
 from oracles.verdict import (
     CRASH,
     DEFINED_TWICE,
@@ -30,6 +31,10 @@ from tests.corpus.test_throw_site import BACKTRACE, frame
 CALL = frame("/a/site-packages/tvm/ir/transform.py", "__call__") + frame(
     "python/tvm_ffi/cython/function.pxi", "tvm_ffi.core.Function.__call__"
 )
+
+
+def node(name: str) -> IRKind:
+    return IRKind(Piece.NODE, name)
 
 
 def raised(path: str, function: str, message: str, line: int = 12, before: str = "") -> str:
@@ -128,7 +133,7 @@ def test_an_undefined_variable_is_told_by_the_part_of_a_node_that_a_pass_forgets
 
 
 def test_a_changed_input_says_nothing_of_another_failure() -> None:
-    facts = FailureFacts(changes_input=True, rewrite=Rewrite(("a",), ("b",)))
+    facts = FailureFacts(changes_input=True, rewrite=Rewrite((node("a"),), (node("b"),)))
     changed = str(cause_of("input_unchanged", Failed(INPUT_CHANGED, "x"), "SplitHostDevice", facts))
     assert changed == "SplitHostDevice: changes the module that it is given"
     unseen = replace(facts, changes_input=False)  # a pass that gives its input back leaves nothing to compare
@@ -213,14 +218,14 @@ def test_results_that_follow_addresses_are_told_by_the_rewrite() -> None:
     )
     one, other = (
         str(cause_of("determinism", failed, "A", FailureFacts(rewrite=Rewrite((), (kind,)))))
-        for kind in ("a tuple", "sort")
+        for kind in (IRKind(Piece.TUPLE), IRKind(Piece.OPERATOR, "sort"))
     )
     assert one == other == "A: gives different results in different processes"
 
 
 def test_a_wrong_schedule_is_told_by_what_no_primitive_may_do() -> None:
     def wrong(misdone: str, *added: str) -> str:
-        facts = FailureFacts(rewrite=Rewrite((), added), misdone=misdone)
+        facts = FailureFacts(rewrite=Rewrite((), tuple(map(node, added))), misdone=misdone)
         return str(cause_of("numeric", Failed(WRONG_RESULT, "value"), "s_tir.Schedule[split+pad_einsum]", facts))
 
     one, other = wrong("adds iterations", "BufferStore"), wrong("adds iterations", "For", "LT on int")
@@ -339,7 +344,7 @@ def test_built_code_that_crashes_by_what_a_pass_has_broken_has_the_cause_of_that
     )
 
 
-STORES = FailureFacts(rewrite=Rewrite(("BufferStore",)))
+STORES = FailureFacts(rewrite=Rewrite((node("BufferStore"),)))
 
 
 def test_built_code_that_ends_by_a_wrong_result_of_a_pass_has_the_cause_of_that() -> None:

@@ -10,10 +10,16 @@ from corpus.cause import UNCERTAIN, FailureFacts, Rewrite, cause_of
 from generators.passes.row import Role
 from generators.passes.table import PASSES
 from oracles.evidence import AnotherForm, AttributeGone, ChangedSignature, NotANumber, ReferenceTrap
+from oracles.ir.kinds import CALL_TIR, DIVIDES_BY_NEGATIVE, IRKind, Piece
 from oracles.verdict import INPUT_CHANGED, WRONG_RESULT, Failed
 
-FIRST = FailureFacts(rewrite=Rewrite(("FloorMod",), ("FloorMod by a negative constant",)))
-OTHER = FailureFacts(rewrite=Rewrite(("BufferStore",)))
+
+def node(name: str) -> IRKind:
+    return IRKind(Piece.NODE, name)
+
+
+FIRST = FailureFacts(rewrite=Rewrite((node("FloorMod"),), (DIVIDES_BY_NEGATIVE,)))
+OTHER = FailureFacts(rewrite=Rewrite((node("BufferStore"),)))
 RETYPED = FailureFacts(
     retyped="another type is given to the result of topk: two extents", retyped_by="DispatchSortScan"
 )
@@ -36,7 +42,7 @@ def test_a_wrong_result_is_pass_difference_and_rewrite() -> None:
 def test_a_rewrite_that_names_no_operator_is_told_by_what_it_is_made_of() -> None:
     """Else one wrong fusion would hide all others."""
     value = Failed(WRONG_RESULT, "value: x")
-    fused = FailureFacts(rewrite=Rewrite(("a call of a function",), ("call_tir",), everywhere=True))
+    fused = FailureFacts(rewrite=Rewrite((IRKind(Piece.CALL_OF_FUNCTION),), (CALL_TIR,), everywhere=True))
     kinds = (
         replace(fused, operators=("matmul",)),
         replace(fused, operators=("take",)),
@@ -44,7 +50,7 @@ def test_a_rewrite_that_names_no_operator_is_told_by_what_it_is_made_of() -> Non
         replace(fused, stored=("tirx.exp",)),
     )
     assert len({str(cause_of("numeric", value, "FuseTIR", facts)) for facts in kinds}) == 4
-    named = [replace(facts, rewrite=Rewrite(("call_tir",), ("reshape",))) for facts in kinds]
+    named = [replace(facts, rewrite=Rewrite((CALL_TIR,), (IRKind(Piece.OPERATOR, "reshape"),))) for facts in kinds]
     assert len({str(cause_of("numeric", value, "RewriteDataflowReshape", facts)) for facts in named}) == 1
 
 
@@ -62,26 +68,30 @@ def test_a_trap_that_follows_values_is_a_wrong_value_and_a_race_is_not() -> None
 def test_a_division_by_zero_is_where_the_division_was_put_and_not_where_it_was() -> None:
     zero = Failed("x", "x", evidence=ReferenceTrap("division-by-zero"))
     moved = [
-        FailureFacts(rewrite=Rewrite(kinds, ("Bind",))) for kinds in (("FloorMod", "NE on int"), ("BitwiseOr", "Div"))
+        FailureFacts(rewrite=Rewrite(kinds, (node("Bind"),)))
+        for kinds in ((node("FloorMod"), IRKind(Piece.TYPED, "NE", "int")), (node("BitwiseOr"), node("Div")))
     ]
     assert len({cause_of("numeric", zero, "CSE", facts) for facts in moved}) == 1
     assert cause_of("numeric", zero, "CSE", OTHER) != cause_of("numeric", zero, "CSE", moved[0])
-    lost = [FailureFacts(rewrite=Rewrite(kinds, ("Div",))) for kinds in (("IfThenElse",), ("tirx.assume",))]
-    assert len({cause_of("numeric", zero, "CSE", facts) for facts in lost}) == 2
+    lost = [
+        FailureFacts(rewrite=Rewrite((kind,), (node("Div"),)))
+        for kind in (node("IfThenElse"), IRKind(Piece.OPERATOR, "tirx.assume"), IRKind(Piece.TYPED, "Div", "float"))
+    ]
+    assert len({cause_of("numeric", zero, "CSE", facts) for facts in lost}) == 3
 
 
 def test_memory_of_the_host_in_a_kernel_is_told_by_what_it_is_for() -> None:
     """Which statements SplitHostDevice moves with it depends on the program."""
     host = Failed("x", "x", evidence=ReferenceTrap("host-memory"))
     reductions = [
-        FailureFacts(rewrite=Rewrite(("AttrStmt reduce_scope", *more)))
+        FailureFacts(rewrite=Rewrite((IRKind(Piece.MARK, "reduce_scope"), *map(node, more))))
         for more in (("IfThenElse",), ("Bind", "Evaluate"))
     ]
     assert len({cause_of("numeric", host, "SplitHostDevice", facts) for facts in reductions}) == 1
-    plain = FailureFacts(rewrite=Rewrite(("AttrStmt thread_extent",)))
-    assert cause_of("numeric", host, "SplitHostDevice", plain) != cause_of(
-        "numeric", host, "SplitHostDevice", reductions[0]
-    )
+    others = [IRKind(Piece.MARK, "thread_extent"), node("AttrStmt reduce_scope")]
+    plain = {cause_of("numeric", host, "SplitHostDevice", FailureFacts(rewrite=Rewrite((one,)))) for one in others}
+    assert len(plain) == 1
+    assert cause_of("numeric", host, "SplitHostDevice", reductions[0]) not in plain
 
 
 def test_a_module_that_a_schedule_changes_in_place_has_one_cause_for_all_primitives() -> None:

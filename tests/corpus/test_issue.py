@@ -18,7 +18,7 @@ from corpus.repro import plain_text
 from corpus.severity import SEVERITIES
 from corpus.wording import TAGS, severity_line, title_of_failure, undefined
 from generators.case import Case, EntryCall, ModuleText, PassCall, Tier
-from oracles.evidence import Evidence, Hung, LeftForVm, NotANumber, OutOfMemory, ReferenceTrap, TrapKind
+from oracles.evidence import Died, Evidence, Hung, LeftForVm, NotANumber, OutOfMemory, ReferenceTrap, TrapKind
 from oracles.scripts import script_for
 from oracles.verdict import CRASH, DOES_NOT_BUILD, HANG, WRONG_RESULT, Failed
 from tests.corpus.markdown_shape import shape
@@ -306,15 +306,17 @@ def test_what_is_raised_in_the_analyzer_is_tagged_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("symptom", "died", "tier", "said"),
+    ("symptom", "evidence", "tier", "said"),
     [
-        (WRONG_RESULT, "", "B", "silent wrong result. The pass does it in the phase that it is for."),
-        (CRASH, "SIGSEGV", "A", "native crash. An official pipeline shows it."),
-        (CRASH, "", "C", "odd order. It takes an order of passes that no pipeline of TVM has."),
+        (WRONG_RESULT, None, "B", "silent wrong result. The pass does it in the phase that it is for."),
+        (CRASH, Died("SIGSEGV"), "A", "native crash. An official pipeline shows it."),
+        (CRASH, None, "C", "odd order. It takes an order of passes that no pipeline of TVM has."),
     ],
 )
-def test_a_severity_is_one_of_the_registrys_words(symptom: str, died: str, tier: Tier, said: str) -> None:
-    assert severity_line(symptom, died, tier) == f"Severity: {said}"
+def test_a_severity_is_one_of_the_registrys_words(
+    symptom: str, evidence: Evidence | None, tier: Tier, said: str
+) -> None:
+    assert severity_line(symptom, evidence, tier) == f"Severity: {said}"
     assert said.partition(".")[0] in SEVERITIES
 
 

@@ -26,6 +26,8 @@ from oracles.evidence import (
 )
 from tests.corpus.test_store import stored_case
 
+NO_REASON = "script does not parse: no reason is given"
+
 OLD: list[tuple[str, str, str, Evidence | None]] = [
     ("survives", "hang", "no answer within 20 s", Hung()),
     ("survives", "crash", "MemoryError: nothing left", OutOfMemory()),
@@ -51,8 +53,9 @@ OLD: list[tuple[str, str, str, Evidence | None]] = [
     ("numeric", "wrong result", "value: output 0[0] is 1.0, not nan within 0", None),
 ]
 SINCE_3: list[tuple[str, str, str, Evidence | None]] = [
-    ("round_trip", "round-trip", "script does not parse: no such word", NotReadBack("script")),
-    ("round_trip", "round-trip", "JSON does not load: no such key", NotReadBack("JSON")),
+    ("round_trip", "round-trip", "script does not parse: no such word", NotReadBack("script", "")),
+    ("round_trip", "round-trip", f"{NO_REASON} at `_: R.Tuple`", NotReadBack("script", "_: R.Tuple")),
+    ("round_trip", "round-trip", "JSON does not load: no such key", NotReadBack("JSON", "")),
     ("round_trip", "round-trip", "script parses to another module: it differs in a.b", None),
     ("survives", "crash", "script does not parse: no such word", None),
     ("executable", "not executable", "relax.add is left for the VM", LeftForVm()),
@@ -84,3 +87,28 @@ def test_an_old_case_gets_from_its_message_the_evidence_that_its_schema_had_not(
     assert again.evidence == evidence
     write_case(tmp_path / "slug", again, "repro", "readme")
     assert read_case(tmp_path / "slug").evidence == evidence
+
+
+@pytest.mark.parametrize("schema", [2, 3])
+@pytest.mark.parametrize(
+    ("message", "statement"),
+    [
+        (NO_REASON, ""),
+        (f"{NO_REASON} at `_: R.Tuple`", "_: R.Tuple"),
+        (f"{NO_REASON} at `if _:\n    _ = `x``", "if _:\n    _ = `x`"),
+        ("script does not parse: no such word at `x`", ""),
+    ],
+)
+def test_the_statement_at_which_a_parser_stops_is_read_off_the_message_where_the_evidence_has_no_field_for_it(
+    tmp_path: Path, schema: int, message: str, statement: str
+) -> None:
+    given = replace(
+        stored_case(), oracle="round_trip", message=message, evidence=NotReadBack("script", "of the record")
+    )
+    write_case(tmp_path / "slug", given, "repro", "readme")
+    assert read_case(tmp_path / "slug").evidence == given.evidence
+    file = tmp_path / "slug" / "case.json"
+    data = json.loads(file.read_text())
+    del data["evidence"]["statement"]
+    file.write_text(json.dumps({**data, "schema": schema}))
+    assert read_case(tmp_path / "slug").evidence == NotReadBack("script", statement)

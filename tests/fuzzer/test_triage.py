@@ -268,7 +268,7 @@ def walked(triage: Triage, *typed: str) -> tuple[str, list[Path]]:
         raise EOFError
 
     stream = StringIO()
-    triage_walk.walk(triage, Terminal(file=stream, width=200), ask, opened.append)
+    triage_walk.ask_about_each(triage, Terminal(file=stream, width=200), ask, opened.append)
     return stream.getvalue(), opened
 
 

@@ -19,10 +19,10 @@ from generators.case import PassCall
 from generators.passes.records import Blame, Builds, Census, Excuses, Vocabulary
 from generators.passes.row import Fires, PassRow, Phase, Place, Promise, Setup
 from generators.source import SeededSource, Source
+from oracles import walk
 from oracles.reference.calling import Calling, direct
 from oracles.trace import Position, Raised, Step
 from oracles.tvm_errors import raised_from
-from oracles.walk import taken
 from oracles.workbench import OPT_LEVEL
 
 NOT_READ = not_read()
@@ -119,7 +119,7 @@ def step_of(
 ) -> Step:
     """The pass applied to the module."""
     start = Position.at(module, phase)
-    return taken(index, start, call, row or row_of(call.name), bench.apply(call, module))
+    return walk.step_of(index, start, call, row or row_of(call.name), bench.apply(call, module))
 
 
 def step_between(
@@ -132,7 +132,7 @@ def step_between(
     tier: str = "B",
 ) -> Step:
     """The step of a pass that made `after` of `before`."""
-    return taken(0, Position.at(before, phase, calling), call, row, after, tier)
+    return walk.step_of(0, Position.at(before, phase, calling), call, row, after, tier)
 
 
 def module_of(script: str) -> Any:

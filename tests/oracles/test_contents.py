@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from oracles.ir.contents import block_traits, contents, inferred_kind, odd_floats, operator_kind
-from oracles.ir.rewrite import ELEMENTWISE
+from oracles.ir.kinds import ELEMENTWISE, IRKind, Piece
 from tests.oracles.oracle_bench import module_of
 
 RELAX = """
@@ -65,19 +65,19 @@ def test_what_is_special_of_blocks(axis: str, predicate: str, body: str, traits:
 @pytest.mark.parametrize(
     ("function", "kind"),
     [
-        ("InferTypeMatmul", "matmul"),
-        ("InferTypePermuteDims", "permute_dims"),
-        ("InferTypeConcat", "concat"),
+        ("InferTypeMatmul", IRKind(Piece.OPERATOR, "matmul")),
+        ("InferTypePermuteDims", IRKind(Piece.OPERATOR, "permute_dims")),
+        ("InferTypeConcat", IRKind(Piece.OPERATOR, "concat")),
         ("InferTypeBroadcastArith", ELEMENTWISE),
-        ("InferTypeNothingThatIsThere", "nothing_that_is_there"),
+        ("InferTypeNothingThatIsThere", IRKind(Piece.OPERATOR, "nothing_that_is_there")),
     ],
 )
-def test_a_function_that_infers_types_names_an_operator(function: str, kind: str) -> None:
+def test_a_function_that_infers_types_names_an_operator(function: str, kind: IRKind) -> None:
     assert inferred_kind(function) == kind
 
 
 def test_the_kind_of_an_operator_is_its_name_without_a_prefix() -> None:
-    assert operator_kind("relax.nn.conv2d") == operator_kind("nn.conv2d") == "nn.conv2d"
+    assert operator_kind("relax.nn.conv2d") == operator_kind("nn.conv2d") == IRKind(Piece.OPERATOR, "nn.conv2d")
     assert operator_kind("relax.add") == operator_kind("exp") == ELEMENTWISE
 
 

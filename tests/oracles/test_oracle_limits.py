@@ -287,4 +287,4 @@ def test_json_that_does_not_load_is_the_writers_fault() -> None:
     step = step_of(module_pass(with_empty_constant), module_of(DATAFLOW), bench)
     verdict = round_trip.judge(step, bench)
     assert isinstance(verdict, Failed)
-    assert (verdict.culprit, verdict.evidence) == (round_trip.WRITER, NotReadBack("JSON"))
+    assert (verdict.culprit, verdict.evidence) == (round_trip.WRITER, NotReadBack("JSON", ""))

@@ -13,7 +13,7 @@ from generators.passes.row import EVERY_SCOPE, Meaning, Phase
 from generators.passes.table import PASSES
 from oracles.reference.calling import direct
 from oracles.trace import Position, Raised
-from oracles.walk import taken, walk
+from oracles.walk import step_of, walk
 from tests.oracles.oracle_bench import RealBench, module_of, module_pass, row_of
 
 SCRIPT = """
@@ -59,7 +59,7 @@ def test_what_a_pass_of_the_table_leads_to_is_in_no_place_taken_for_nothing() ->
     assert giving_high
     start = Position.at(module_of(SCRIPT), Phase.LEGAL)
     for row in giving_high:
-        step = taken(0, start, PassCall(row.name, row.name), row, start.module)
+        step = step_of(0, start, PassCall(row.name, row.name), row, start.module)
         assert step.end is not None
         assert step.end.phase is Phase.HIGH
 

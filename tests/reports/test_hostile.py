@@ -39,6 +39,7 @@ from fuzzer.results import (
 )
 from fuzzer.versions import Probe
 from generators.case import Tier
+from oracles.evidence import Died, Evidence
 from reports import html, junit, markdown, replay_matrix, sarif
 from reports.finding_files import FindingFiles
 from reports.finding_row import FindingRow, Standing, row_of
@@ -74,6 +75,7 @@ def filled(kind: Any, text: str, **others: Any) -> Any:
         Reached | None: Reached(text, {text: 1, ALL: 1}, {text: 2, ALL: 2}),
         Standing: "new",
         Tier: "B",
+        Evidence | None: Died(text),
     }
     hints = get_type_hints(kind)
     return kind(**{field.name: values[hints[field.name]] for field in fields(kind)} | others)

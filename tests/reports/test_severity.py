@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 
-from corpus.severity import SEVERITIES
-from oracles.evidence import Died, Evidence, Hung
+from corpus.severity import SEVERITIES, SILENT
+from generators.case import Tier
+from oracles.evidence import Died, Evidence, Hung, InKernel, NotANumber, ReferenceTrap, TrapKind
+from oracles.reference.errors import symptom_of
 from reports.causes import causes_of
 from reports.finding_row import FindingRow, row_of
 from reports.severity import best, first_seen, severity, severity_of, worst_first
@@ -18,24 +21,32 @@ ROW = FindingRow("s-1", "numeric", "FuseOps", "ill-formed", "a message", cause="
 
 
 @pytest.mark.parametrize(
-    ("symptom", "died", "tier", "expected"),
+    ("symptom", "evidence", "tier", "expected"),
     [
-        ("wrong result", "", "B", "silent wrong result"),
-        ("reference trap: out-of-bounds", "", "A", "silent wrong result"),
-        ("reference trap: undefined-variable", "", "B", "documented phase"),
-        ("crash", "SIGSEGV", "B", "native crash"),
-        ("crash", "SIGABRT", "A", "native crash"),
-        ("crash", "exit status 3", "A", "official pipeline"),
-        ("crash", "", "A", "official pipeline"),
-        ("crash", "", "B", "documented phase"),
-        ("wrong result", "", "C", "odd order"),
-        ("crash", "SIGSEGV", "C", "odd order"),
+        ("wrong result", None, "B", "silent wrong result"),
+        ("wrong result", NotANumber(), "A", "silent wrong result"),
+        *(("any words", ReferenceTrap(kind), "A", "silent wrong result") for kind in sorted(SILENT)),
+        *(
+            ("any words", ReferenceTrap(kind), "B", "documented phase")
+            for kind in sorted({*get_args(TrapKind)} - SILENT)
+        ),
+        (symptom_of("out-of-bounds"), None, "B", "documented phase"),
+        (symptom_of("out-of-bounds"), InKernel("out of bounds", "k", "A"), "A", "official pipeline"),
+        ("crash", Died("SIGSEGV"), "B", "native crash"),
+        ("crash", Died("SIGABRT"), "A", "native crash"),
+        ("crash", Died("exit status 3"), "A", "official pipeline"),
+        ("crash", None, "A", "official pipeline"),
+        ("crash", None, "B", "documented phase"),
+        ("wrong result", None, "C", "odd order"),
+        ("crash", Died("SIGSEGV"), "C", "odd order"),
     ],
 )
 @pytest.mark.parametrize("message", ["SIGSEGV in FuseOps", "value: 1, not 2"])
-def test_the_severity_of_a_finding(symptom: str, died: str, tier: str, expected: str, message: str) -> None:
-    """Whatever its message says."""
-    assert severity_of(replace(ROW, symptom=symptom, died=died, tier=tier, message=message)) == expected
+def test_the_severity_of_a_finding(
+    symptom: str, evidence: Evidence | None, tier: Tier, expected: str, message: str
+) -> None:
+    """Whatever its message says, and its symptom where that is no wrong result."""
+    assert severity_of(replace(ROW, symptom=symptom, evidence=evidence, tier=tier, message=message)) == expected
 
 
 @pytest.mark.parametrize(
@@ -50,6 +61,23 @@ def test_the_severity_of_a_finding(symptom: str, died: str, tier: str, expected:
 def test_a_native_crash_is_one_by_the_evidence_of_the_finding(evidence: Evidence | None, expected: str) -> None:
     row = row_of(finding(symptom="crash", evidence=evidence))
     assert severity_of(FindingRow.from_json(row.to_json())) == expected
+
+
+@pytest.mark.parametrize(
+    ("symptom", "died", "expected"),
+    [
+        ("reference trap: out-of-bounds", "", "silent wrong result"),
+        ("reference trap: undefined-variable", "", "official pipeline"),
+        ("crash", "SIGSEGV", "native crash"),
+        ("crash", "exit status 3", "official pipeline"),
+        ("crash", None, "official pipeline"),
+    ],
+)
+def test_a_line_of_an_older_list_is_as_bad_as_it_was(symptom: str, died: str | None, expected: str) -> None:
+    """It says by which signal a process died, or not even that, and has no evidence."""
+    line = replace(ROW, symptom=symptom, tier="A").to_json()
+    del line["evidence"]
+    assert severity_of(FindingRow.from_json({**line, **({} if died is None else {"died": died})})) == expected
 
 
 def test_a_cause_is_as_bad_as_its_worst_finding_which_is_shown() -> None:

@@ -74,7 +74,7 @@ def test_the_row_of_a_finding_says_what_it_is() -> None:
         "seconds": 0.25,
     }
     killed = replace(live, verdict=replace(live.verdict, evidence=Died("SIGSEGV")))
-    assert (row_of(live).died, row_of(killed).died) == ("", "SIGSEGV")
+    assert (row_of(live).evidence, row_of(killed).evidence) == (None, Died("SIGSEGV"))
 
 
 def test_what_is_written_comes_back(tmp_path: Path) -> None:

@@ -32,11 +32,11 @@ _ELEMENTS = 64
 
 def said(value: object, definitions: Definitions) -> str:
     """The expression. Raises Unsayable."""
-    text = _said(value, definitions)
+    text = _source_of(value, definitions)
     return definitions.value(text) if len(text) > _LONG else text
 
 
-def _said(value: object, definitions: Definitions) -> str:
+def _source_of(value: object, definitions: Definitions) -> str:
     match value:
         case None | bool() | int() | str() | bytes():
             return repr(_plain(value))

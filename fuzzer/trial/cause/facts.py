@@ -42,6 +42,7 @@ from oracles.checks.purity import holds_kills
 from oracles.evidence import AnotherForm, Died, Hung, InKernel, OutOfMemory, ReferenceTrap
 from oracles.forked import forked
 from oracles.ir.contents import contents, odd_floats, operator_kind
+from oracles.ir.kinds import words_of
 from oracles.ir.regions import declares_what_it_does
 from oracles.ir.tir_rewrite import stored_kinds
 from oracles.nested import innermost, running_at_end
@@ -157,7 +158,7 @@ class _Look:
         name = (
             failing_operator(row, self.case.module, lambda: list(self._steps(self._bench()))) if fails and row else ""
         )
-        return (operator_kind(name),) if name else ()
+        return (str(operator_kind(name)),) if name else ()
 
     def _searches(self) -> bool:
         """Whether the culprit is a search of MetaSchedule. Other passes can make a schedule such as it finds, so that a
@@ -260,7 +261,7 @@ class _Look:
             retyped_by=LOWERING if named else step.call.name,
             rewrite=change,
             misdone=LEFT_ALONE if wrong and step.means_anew and not step.changed else "",
-            stored=stored_kinds(before),
+            stored=words_of(stored_kinds(before)),
             operators=operators_in(self.case.module),
             floats=odd_floats(self.case.module),
             ends_lives=step.phase not in step.row.place.phases and holds_kills(before),
@@ -296,7 +297,7 @@ class _Look:
                     return FailureFacts(retyped=what, retyped_by=LOWERING if named else step.call.name)
             if step.call.name == LEGALIZE:
                 legal = step.after
-        return FailureFacts(stored=stored_kinds(legal))
+        return FailureFacts(stored=words_of(stored_kinds(legal)))
 
     def _broken_before(self) -> FailureFacts | None:
         """Of code generation that raises: the pass after which PrimFuncs are ill-formed, and how; None for none."""

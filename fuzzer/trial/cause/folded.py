@@ -5,16 +5,18 @@ The rewrite is the same for each operator: a call is gone, and a constant stands
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from corpus.cause import Rewrite
+from fuzzer.trial.cause.seen_at_once import operator_named
 from generators.operators.table import OPERATORS
 from generators.tvm_api import IRModule
 from oracles.ir.contents import odd_floats
+from oracles.ir.kinds import CALL_TIR, CONSTANT, IRKind, Piece
 from oracles.ir.operators import operator_calls
 from oracles.ir.rewrite import rewritten
 from oracles.ir.tir_rewrite import stored_kinds
-
-CALL_TIR = "call_tir"
-CONSTANT = "a constant"
 
 
 def folded(before: IRModule, after: IRModule, start: IRModule) -> Rewrite | None:
@@ -24,12 +26,18 @@ def folded(before: IRModule, after: IRModule, start: IRModule) -> Rewrite | None
     start: the module of the case, before any pass.
     """
     gone = rewritten(before, after, named=True).removed
-    if not gone or any(kind != CALL_TIR and f"relax.{kind}" not in OPERATORS for kind in gone):
+    if not gone or any(kind != CALL_TIR and not operator_named(kind) for kind in gone):
         return None
     kinds = [kind for kind in gone if kind != CALL_TIR]
     if CALL_TIR in gone:
         called = {str(call.op.name) for call, _ in operator_calls(start)}
-        kinds += sorted(name.removeprefix("relax.") for name in called if name in OPERATORS) or stored_kinds(before)
+        names = sorted(name.removeprefix("relax.") for name in called if name in OPERATORS)
+        kinds += [IRKind(Piece.OPERATOR, name) for name in names] or stored_kinds(before)
     floats = odd_floats(before)
     where = f" on {' and '.join(floats)}" if floats else ""
-    return Rewrite((f"{', '.join(dict.fromkeys(kinds))}{where}",), (CONSTANT,))
+    return Rewrite((replace(_together(list(dict.fromkeys(kinds))), aside=where),), (CONSTANT,))
+
+
+def _together(kinds: Sequence[IRKind]) -> IRKind:
+    """Several kinds as one: what is said of them holds of all."""
+    return kinds[0] if len(kinds) == 1 else IRKind(Piece.TOGETHER, ", ".join(map(str, kinds)))

@@ -21,13 +21,13 @@ from corpus.reduce.draft import NotApplicable, module_binds
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, applied, plan_of, view_of
 from corpus.reduce.realise import GaveUp, realise
 from corpus.reduce.steps import attributes, tensors
+from fuzzer.trial.cause.seen_at_once import operator_named, rewrite_of
 from generators.case import PassCall
-from generators.operators.table import OPERATORS
 from generators.passes.relax_lowering import legalizing_but
 from generators.tvm_api import IRModule, op_name
 from oracles.checks.legalised import LEGALIZE
+from oracles.ir.kinds import IRKind
 from oracles.ir.operators import operator_calls
-from oracles.ir.rewrite import rewritten
 from oracles.ir.walk import CALL
 from oracles.reference.calling import direct
 from oracles.reference.numbers import Numbers
@@ -45,15 +45,16 @@ _LAYOUT = "layout"
 def narrowed(step: Step, change: Rewrite, numbers: Numbers, bench: Bench) -> Rewrite:
     """The rewrite of the one operator whose lowering alone is wrong, where there is one, with what matters of its
     calls. numbers: as the step is judged."""
-    lowered = tuple(kind for kind in change.removed if f"relax.{kind}" in OPERATORS)
+    lowered = tuple(kind for kind in change.removed if operator_named(kind))
     lowering = _Lowering(step, step.call, numbers, bench)
     if len(lowered) > 1 and (alone := lowering.alone(lowered)) is not None:
         lowering, change = alone
         lowered = tuple(kind for kind in change.removed if kind in lowered)
     if len(lowered) != 1:
         return change
-    told = f"{lowered[0]}{lowering.special(lowered[0])}"
-    return replace(change, removed=tuple(told if kind == lowered[0] else kind for kind in change.removed))
+    (kind,) = lowered
+    told = replace(kind, aside=lowering.special(operator_named(kind)))
+    return replace(change, removed=tuple(told if one == kind else one for one in change.removed))
 
 
 class _Judged(Enum):
@@ -73,28 +74,27 @@ class _Lowering:
     numbers: Numbers
     bench: Bench
 
-    def alone(self, lowered: tuple[str, ...]) -> tuple[_Lowering, Rewrite] | None:
+    def alone(self, lowered: tuple[IRKind, ...]) -> tuple[_Lowering, Rewrite] | None:
         """LegalizeOps of the first of these operators that goes wrong where no other is lowered; None for none."""
         if self.call.name != LEGALIZE:
             return None
         before = self.step.before
         called = {str(call.op.name) for call, _ in operator_calls(before)}
         for kind in lowered:
-            call = PassCall(LEGALIZE, legalizing_but(called - {f"relax.{kind}"}))
+            call = PassCall(LEGALIZE, legalizing_but(called - {operator_named(kind)}))
             after = self.bench.apply(call, before)
             if not isinstance(after, Raised) and self._compared(self.numbers, after) is _Judged.WRONG:
-                kinds = rewritten(before, after, named=True)
-                return replace(self, call=call), Rewrite(kinds.removed, kinds.added, kinds.everywhere)
+                return replace(self, call=call), rewrite_of(before, after, named=True)
         return None
 
-    def special(self, kind: str) -> str:
+    def special(self, operator: str) -> str:
         """What of the calls of an operator matters, as the end of its kind; "" where nothing does that is known."""
         if self.step.start.calling is not direct:
             return ""
         start = Candidate(self.step.before, (), (), self.numbers.calls)
         view = view_of(plan_of(start), start.module)
         plan, found = view.plan, dict[str, set[str]]()
-        for word, what, edit in list(_offers(view, f"relax.{kind}"))[:MOST_EDITS]:
+        for word, what, edit in list(_offers(view, operator))[:MOST_EDITS]:
             judged, plainer = self._without(plan, edit)
             if judged is _Judged.WRONG:
                 plan = plainer

@@ -9,22 +9,31 @@ from generators.passes.row import PassRow
 from generators.tvm_api import IRModule
 from oracles.checks.legalised import LEGALIZE
 from oracles.ir.contents import inferred_kind, operator_kind
+from oracles.ir.kinds import ELEMENTWISE, IRKind, Piece, words_of
 from oracles.ir.operators import operator_calls
-from oracles.ir.rewrite import ELEMENTWISE, rewritten
+from oracles.ir.rewrite import rewritten
 
 
 def operators_in(module: IRModule) -> tuple[str, ...]:
-    """The kinds of the operators of the operator table that a module calls; elementwise ones only where there are no
-    others."""
+    """The kinds of the operators of the operator table that a module calls, as causes name them; elementwise ones only
+    where there are no others."""
     names = {str(call.op.name) for call, _ in operator_calls(module)}
     kinds = {operator_kind(name) for name in names if name in OPERATORS}
-    return tuple(sorted(kinds - {ELEMENTWISE} or kinds))
+    return words_of(kinds - {ELEMENTWISE} or kinds)
+
+
+def operator_named(kind: IRKind) -> str:
+    """The operator of the operator table whose calls, as they are, a kind is of; "" where it is of anything else."""
+    name = f"relax.{kind.name}"
+    return name if kind == IRKind(Piece.OPERATOR, kind.name) and name in OPERATORS else ""
 
 
 def called_in(traceback: str) -> str:
     """The kind of the operator whose call could not be typed; "" where that is not what failed."""
     called = called_operator(traceback)
-    return inferred_kind(called) if called.startswith("InferType") else operator_kind(called) if called else ""
+    if not called:
+        return ""
+    return str(inferred_kind(called) if called.startswith("InferType") else operator_kind(called))
 
 
 def has_code_for_each(row: PassRow) -> bool:

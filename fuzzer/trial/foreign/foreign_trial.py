@@ -56,7 +56,7 @@ from oracles.oracle import Stage, StepOracle
 from oracles.reference.numbers import Numbers
 from oracles.trace import Position, Raised, Step
 from oracles.verdict import Failed, Skipped, Verdict
-from oracles.walk import taken
+from oracles.walk import step_of
 from oracles.workbench import constructed
 from reports.tally import Tally
 
@@ -199,7 +199,7 @@ class ForeignTrial:
         phase = phase_of(part.before)
         call = PassCall(contract.row.name, contract.source)
         start = Position.at(part.before, phase, code=part.hash_before)
-        step = taken(0, start, call, contract.row, part.after, tier_of(contract, phase))
+        step = step_of(0, start, call, contract.row, part.after, tier_of(contract, phase))
         transform = None if given is None else self._application.transform
         seen = None
         if given is not None:

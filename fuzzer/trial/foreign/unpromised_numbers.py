@@ -32,7 +32,7 @@ from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning
 from oracles.trace import Bench, Position, Raised, Step
 from oracles.verdict import Failed, Inconclusive, Skipped, Verdict
-from oracles.walk import taken
+from oracles.walk import step_of
 
 R = TypeVar("R")
 _OURS = ReferenceTrap("operand")
@@ -183,7 +183,7 @@ def _callable(step: Step, bench: Bench) -> Step | NotCallable:
 
 def _of_modules(step: Step, before: IRModule, after: IRModule) -> Step:
     """The step as if the pass had been given `before` and had returned `after`."""
-    return taken(step.index, Position.at(before, step.phase), step.call, step.row, after, step.tier)
+    return step_of(step.index, Position.at(before, step.phase), step.call, step.row, after, step.tier)
 
 
 def _bare(module: IRModule) -> IRModule:

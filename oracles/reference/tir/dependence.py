@@ -101,7 +101,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
     return _CHILDREN[type(expr)](expr)
 
 
-def walk(expr: Expr) -> Iterator[Expr]:
+def subexpressions(expr: Expr) -> Iterator[Expr]:
     """The expression and everything in it."""
     stack = [expr]
     while stack:
@@ -180,7 +180,7 @@ class Dependence:
         if block.init is not None:
             total.add(self.summary(block.init))
         total.add(self.summary(block.body))
-        for over in (node for binding, _ in block.reduce for node in walk(binding) if isinstance(node, Var)):
+        for over in (node for binding, _ in block.reduce for node in subexpressions(binding) if isinstance(node, Var)):
             total.reduced.setdefault(over.key, set()).update(self.summary(block.body).written)
         total.rigid |= bool(block.allocs)
         total.allocated |= {buffer.slot for buffer in block.allocs}
@@ -205,7 +205,7 @@ class Dependence:
 
     def _reads(self, total: Summary, *exprs: Expr) -> None:
         for expr in exprs:
-            for node in walk(expr):
+            for node in subexpressions(expr):
                 match node:
                     case Load(buffer, indices) | Initialised(buffer, indices):
                         total.access(buffer, indices)
@@ -254,8 +254,8 @@ class Dependence:
                 case Store() as store if store.buffer.memory not in apart:
                     stores.append(store)
         for store in stores:
-            at = [node for index in store.indices for node in walk(index)]
-            reads = [n for n in walk(store.value) if isinstance(n, Load) and n.buffer is store.buffer]
+            at = [node for index in store.indices for node in subexpressions(index)]
+            reads = [n for n in subexpressions(store.value) if isinstance(n, Load) and n.buffer is store.buffer]
             fixed = not any(isinstance(n, Load) or (isinstance(n, Var) and n.key in own) for n in at)
             if fixed and any(read.indices == store.indices for read in reads):
                 return store
@@ -367,7 +367,7 @@ class Dependence:
             if term == loop.var:
                 continue
             varies = False
-            for node in walk(term):
+            for node in subexpressions(term):
                 if isinstance(node, Var):
                     if node.key == loop.var.key:
                         return None, outer

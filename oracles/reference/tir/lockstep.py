@@ -10,7 +10,7 @@ from math import prod
 
 from oracles.reference.errors import Unsupported
 from oracles.reference.tir.constants import is_index
-from oracles.reference.tir.dependence import walk
+from oracles.reference.tir.dependence import subexpressions
 from oracles.reference.tir.nodes import (
     BOOL,
     INT64,
@@ -210,7 +210,7 @@ def _if(kernel: Kernel, cond: Expr, then: Stmt, other: Stmt | None, guards: Guar
     if not kernel.differs(test):
         return If(test, lower(kernel, then, guards), None if other is None else lower(kernel, other, guards))
     before: list[Stmt] = []
-    if any(isinstance(node, Load) for node in walk(test)):
+    if any(isinstance(node, Load) for node in subexpressions(test)):
         kept, at = per_thread(kernel, "condition", BOOL)
         before = [Alloc(kept), for_all(kernel, Store(kept, test, at), guards)]
         test = Load(kept, at, BOOL)

@@ -32,7 +32,7 @@ from typing import Any
 
 from oracles.reference.errors import Unsupported
 from oracles.reference.tir.constants import fold
-from oracles.reference.tir.dependence import Dependence, walk
+from oracles.reference.tir.dependence import Dependence, subexpressions
 from oracles.reference.tir.intervals import Bounds
 from oracles.reference.tir.nodes import (
     INT64,
@@ -204,7 +204,7 @@ class Kernel:
     def differs(self, expr: Expr) -> bool:
         """Whether threads may see different values of an expression."""
         keys = {var.key for var, _ in self.dims.values()}
-        return any(isinstance(node, Var) and node.key in keys for node in walk(expr))
+        return any(isinstance(node, Var) and node.key in keys for node in subexpressions(expr))
 
 
 def kernel_state(function: Function) -> Kernel:

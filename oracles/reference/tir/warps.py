@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from oracles.reference.errors import Unsupported
 from oracles.reference.tir.constants import fold
-from oracles.reference.tir.dependence import children, walk
+from oracles.reference.tir.dependence import children, subexpressions
 from oracles.reference.tir.nodes import (
     INT64,
     Alloc,
@@ -48,7 +48,7 @@ SHUFFLES = ("shuffle", "shuffle_up", "shuffle_down", "shuffle_xor")
 
 def shuffles(expr: Expr) -> list[Call]:
     """The shuffles in an expression."""
-    return [node for node in walk(expr) if isinstance(node, Call) and node.name in SHUFFLES]
+    return [node for node in subexpressions(expr) if isinstance(node, Call) and node.name in SHUFFLES]
 
 
 def find_doubtful(kernel: Kernel, stmt: Stmt) -> None:
@@ -57,7 +57,7 @@ def find_doubtful(kernel: Kernel, stmt: Stmt) -> None:
     stores = [part for part in parts(stmt) if isinstance(part, Store)]
     for store in stores:
         for call in shuffles(store.value):
-            doubtful |= {node.buffer.memory for node in walk(call.args[0]) if isinstance(node, Load)}
+            doubtful |= {node.buffer.memory for node in subexpressions(call.args[0]) if isinstance(node, Load)}
     shared = {s.buffer.memory for s in stores if s.buffer.scope == "global" or s.buffer.scope.startswith("shared")}
     doubtful -= shared
     grown = -1
@@ -71,7 +71,7 @@ def find_doubtful(kernel: Kernel, stmt: Stmt) -> None:
 def _from_doubtful(kernel: Kernel, value: Expr) -> bool:
     """Whether a value is computed from shuffles or from memory that holds their results."""
     return bool(shuffles(value)) or any(
-        isinstance(node, Load) and node.buffer.memory in kernel.memory.doubtful for node in walk(value)
+        isinstance(node, Load) and node.buffer.memory in kernel.memory.doubtful for node in subexpressions(value)
     )
 
 
@@ -84,7 +84,9 @@ def needs_warps(kernel: Kernel, store: Store) -> bool:
 
 def _all_initialised(kernel: Kernel, value: Expr) -> Guards:
     """That all elements that a value is computed from, and that may be uninitialised, are initialised."""
-    loads = [node for node in walk(value) if isinstance(node, Load) and node.buffer.slot in kernel.memory.unsure]
+    loads = [
+        node for node in subexpressions(value) if isinstance(node, Load) and node.buffer.slot in kernel.memory.unsure
+    ]
     return tuple(dict.fromkeys(Initialised(load.buffer, load.indices) for load in loads))
 
 

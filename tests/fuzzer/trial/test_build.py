@@ -29,7 +29,7 @@ from oracles.reference.numbers import Numbers
 from oracles.table import BUILD
 from oracles.trace import Position, Raised
 from oracles.verdict import Failed, Passed, Skipped, Verdict
-from oracles.walk import taken
+from oracles.walk import step_of
 from oracles.workbench import Workbench
 from tests.oracles.modules import add_in_place
 
@@ -138,7 +138,7 @@ def test_operators_that_a_skipped_pass_would_have_lowered_are_no_reason_to_blame
 def test_what_asks_callers_for_other_tensors_is_not_built() -> None:
     start = Position.at(live_module(ModuleText(ARGSORT)), Phase.LEGAL)
     call = default_call("s_tir.RemoveWeightLayoutRewriteBlock")
-    step = taken(0, start, call, PASSES[call.name], start.module)
+    step = step_of(0, start, call, PASSES[call.name], start.module)
     assert isinstance(not_to_be_built(start, [step], [call.name], threads=False), Skipped)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,12 +12,15 @@ import pytest
 from corpus.module_text import live_module
 from corpus.reduce import Candidate
 from fuzzer.processes.flight import Recorder
+from fuzzer.processes.lines import Heard, in_child
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.candidate_limit import FIRST_S, PROMPT_S, RECENT, SHORTEST_S, TIMES, CandidateLimit
-from fuzzer.trial.rejudge import Rejudge
+from fuzzer.trial.rejudge import Rejudge, TimedChildren
 from fuzzer.trial.repertoire import Repertoire, repertoire_of
 from fuzzer.trial.watch import Unwatched
 from generators.case import EntryCall, ModuleText, PassCall
+from oracles.forked import Ended
+from tests.patience import HANGS_S
 
 CHAIN = """
 @I.ir_module
@@ -29,34 +34,62 @@ class Module:
         return d
 """
 WITHOUT_TANH = CHAIN.replace("R.tanh(a)", "R.sin(a)")
+LASTS_S, PART_S = 3.0, 0.001
+"""Seconds of a candidate that takes long, and of what ends at once, on the clock of `FakeTime`."""
 PASSES = """
 import os
-import time
+from pathlib import Path
 import tvm
+
+HERE = Path(__file__).parent
+
+def lasts(seconds):
+    # On the clock of the test: the child ends where more than its limit would pass.
+    if seconds > float((HERE / "limit").read_text()):
+        (HERE / "hung").touch()
+        os._exit(1)
 
 @tvm.transform.module_pass(opt_level=0, name="Hangs")
 def hangs(mod, context):
-    while "R.tanh" in mod.script():
-        time.sleep(0.01)
+    lasts(float("inf") if "R.tanh" in mod.script() else 0)
     return mod
 
 @tvm.transform.module_pass(opt_level=0, name="Slow")
 def slow(mod, context):
-    end = time.monotonic() + (60 if "R.nn.relu" in mod.script() else 3 if "R.tanh" in mod.script() else 0)
-    while time.monotonic() < end:
-        time.sleep(0.01)
+    lasts(float("inf") if "R.nn.relu" in mod.script() else LASTS_S if "R.tanh" in mod.script() else 0)
     return mod
 
 @tvm.transform.module_pass(opt_level=0, name="Raises")
 def raises(mod, context):
-    while "R.sin" in mod.script():
-        time.sleep(0.01)
+    lasts(float("inf") if "R.sin" in mod.script() else 0)
     if "R.nn.relu" in mod.script():
         os.abort()
     return mod
 
 PASSES = {"Hangs": lambda: hangs, "Slow": lambda: slow, "Raises": lambda: raises}
 """
+
+
+class FakeTime:
+    """A clock on which a child takes as many seconds as the passes of PASSES say, however busy the machine is."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._used_s = 0.0
+
+    def run(self, work: Any, union: Any, recorder: Recorder, deadline_s: float) -> Heard[Any]:
+        (self._folder / "limit").write_text(str(deadline_s))
+        heard = in_child(work, union, recorder, HANGS_S)
+        hung = self._folder / "hung"
+        if hung.exists():
+            hung.unlink()
+            return replace(heard, ended=Ended())
+        self._used_s += PART_S
+        return heard
+
+    @property
+    def children(self) -> TimedChildren:
+        return TimedChildren(self.run, lambda: self._used_s)
 
 
 def test_the_limit_follows_what_ended_last() -> None:
@@ -83,7 +116,6 @@ def test_a_long_limit_is_worth_a_measurement() -> None:
     assert not limit.is_long and limit.seconds == SHORTEST_S
 
 
-@pytest.mark.deep
 def test_a_smaller_candidate_that_hangs_is_measured_where_the_limit_is_long(asked: tuple[Plan, Repertoire]) -> None:
     """What ended before it was larger; nothing of its own size need end."""
     rejudge = rejudge_of(asked, "Hangs")
@@ -117,7 +149,7 @@ def candidate(script: str, name: str) -> Candidate:
 @pytest.fixture
 def asked(tmp_path: Path) -> tuple[Plan, Repertoire]:
     file = tmp_path / "mine.py"
-    file.write_text(PASSES, encoding="utf-8")
+    file.write_text(PASSES.replace("LASTS_S", str(LASTS_S)), encoding="utf-8")
     plan = Plan(0, deadline_s=FIRST_S, load=str(file), under_test=("Hangs", "Slow", "Raises"), scratch=str(tmp_path))
     return plan, repertoire_of(plan)
 
@@ -125,38 +157,34 @@ def asked(tmp_path: Path) -> tuple[Plan, Repertoire]:
 def rejudge_of(asked: tuple[Plan, Repertoire], name: str) -> Rejudge:
     """What judges candidates of a hang of one of the passes."""
     plan, repertoire = asked
-    recorder = Recorder.create(Path(plan.scratch) / "flight")
-    seen = Rejudge(plan, repertoire, Failure(0, "survives", "", "", "", "", "B"), recorder)
-    failure = seen.failures(candidate(CHAIN, name))[0]
+    recorder, children = Recorder.create(Path(plan.scratch) / "flight"), FakeTime(Path(plan.scratch)).children
+    asked_for = Failure(0, "survives", "", "", "", "", "B")
+    failure = Rejudge(plan, repertoire, asked_for, recorder, children=children).failures(candidate(CHAIN, name))[0]
     assert failure.symptom == "hang" and failure.culprit == name
-    return Rejudge(plan, repertoire, failure, recorder)
+    return Rejudge(plan, repertoire, failure, recorder, children=children)
 
 
-@pytest.mark.deep
 def test_candidates_after_the_first_are_waited_for_less(asked: tuple[Plan, Repertoire]) -> None:
     rejudge = rejudge_of(asked, "Hangs")
     assert rejudge.interesting(candidate(CHAIN, "Hangs"))
     limit = rejudge._limit
-    assert limit is not None and len(limit.ended) == 1 and limit.seconds < limit.whole_s == FIRST_S
+    assert limit is not None and len(limit.recent) == 1 and limit.seconds < limit.whole_s == FIRST_S
     assert rejudge.interesting(candidate(CHAIN.replace("R.negative(c)", "R.abs(c)"), "Hangs"))
     assert not rejudge.interesting(candidate(WITHOUT_TANH, "Hangs"))
-    assert len(limit.ended) == 2
+    assert len(limit.recent) == 2
     assert rejudge.surely(candidate(CHAIN, "Hangs"))
 
 
-@pytest.mark.deep
 def test_what_only_takes_long_is_not_kept(asked: tuple[Plan, Repertoire]) -> None:
-    """It ends after 3 s: more than the limit of a small module, less than that of the first candidate."""
+    """It lasts for more than the limit of a small module, and for less than that of the first candidate."""
     rejudge = rejudge_of(asked, "Slow")
     assert rejudge.interesting(candidate(CHAIN, "Slow"))
-    takes_long = candidate(CHAIN.replace("R.nn.relu(b)", "R.abs(b)"), "Slow")
-    short_s = rejudge._limit.seconds if rejudge._limit is not None else FIRST_S
-    assert short_s < 3 and rejudge.interesting(takes_long)
+    takes_long, limit = candidate(CHAIN.replace("R.nn.relu(b)", "R.abs(b)"), "Slow"), rejudge._limit
+    assert limit is not None and limit.seconds < LASTS_S < FIRST_S and rejudge.interesting(takes_long)
     assert not rejudge.surely(takes_long)
     assert not rejudge.interesting(takes_long) and rejudge.interesting(candidate(CHAIN, "Slow"))
 
 
-@pytest.mark.deep
 def test_what_was_kept_in_less_time_is_judged_again_though_the_limit_is_whole_by_then(
     asked: tuple[Plan, Repertoire],
 ) -> None:
@@ -164,12 +192,11 @@ def test_what_was_kept_in_less_time_is_judged_again_though_the_limit_is_whole_by
     assert rejudge.interesting(candidate(CHAIN, "Slow"))
     takes_long = candidate(CHAIN.replace("R.nn.relu(b)", "R.abs(b)"), "Slow")
     limit = rejudge._limit
-    assert limit is not None and limit.seconds < 3 and rejudge.interesting(takes_long)
+    assert limit is not None and limit.seconds < LASTS_S and rejudge.interesting(takes_long)
     limit.took(limit.whole_s)
     assert limit.seconds == limit.whole_s and not rejudge.surely(takes_long)
 
 
-@pytest.mark.deep
 def test_once_it_is_sure_nothing_more_is_measured(
     asked: tuple[Plan, Repertoire], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,19 +219,19 @@ class Met(Unwatched):
         self.failures.append(failure)
 
 
-@pytest.mark.deep
 def test_a_candidate_of_a_crash_that_takes_many_times_as_long_is_no_hang(asked: tuple[Plan, Repertoire]) -> None:
     """The first one has all its time whenever it comes."""
     plan, repertoire = asked
     recorder, met = Recorder.create(Path(plan.scratch) / "flight"), Met()
-    seen = Rejudge(plan, repertoire, Failure(0, "survives", "", "", "", "", "B"), recorder)
+    children = FakeTime(Path(plan.scratch)).children
+    asked_for = Failure(0, "survives", "", "", "", "", "B")
     first = candidate(CHAIN, "Raises")
-    failure = seen.failures(first)[0]
+    failure = Rejudge(plan, repertoire, asked_for, recorder, children=children).failures(first)[0]
     assert failure.symptom == "crash"
-    rejudge = Rejudge(plan, repertoire, failure, recorder, met)
+    rejudge = Rejudge(plan, repertoire, failure, recorder, met, children)
     assert rejudge.interesting(first) and rejudge._prompt is not None
     assert rejudge._prompt.seconds < FIRST_S
     assert not rejudge.interesting(candidate(WITHOUT_TANH, "Raises"))
     assert not met.failures
     rejudge._prompt.took(0.5)
-    assert rejudge.interesting(first) and len(rejudge._prompt.shown) == 1
+    assert rejudge.interesting(first) and len(rejudge._prompt.recent) == 1

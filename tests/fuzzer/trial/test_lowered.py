@@ -39,7 +39,7 @@ def told(lines: str, monkeypatch: pytest.MonkeyPatch, wrong: Wrong, dtype: str =
     (step,) = walk(Position.at(module), [default_call(LEGALIZE)], PASSES, bench)
     assert step.after is not None
     kinds = rewritten(step.before, step.after, named=True)
-    return narrowed(step, Rewrite(kinds.removed, kinds.added), numbers, bench).removed
+    return tuple(map(str, narrowed(step, Rewrite(kinds.removed, kinds.added), numbers, bench).removed))
 
 
 def _scan(is_wrong: Callable[[Any], bool]) -> Callable[..., Any]:

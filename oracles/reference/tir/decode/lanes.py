@@ -16,7 +16,7 @@ from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules
 from oracles.reference.tir.decode.tvm_objects import lanes_of
 from oracles.reference.tir.decode.variables import new_var
 from oracles.reference.tir.decode.views import new_owner
-from oracles.reference.tir.dependence import walk
+from oracles.reference.tir.dependence import subexpressions
 from oracles.reference.tir.intervals import Bounds
 from oracles.reference.tir.nodes import VECTORIZED, Alloc, Const, Expr, For, If, Load, Select, Seq, Stmt, Store, Var
 from oracles.reference.tir.rewrite import substitute
@@ -56,8 +56,8 @@ def bind_lanes(state: DecodeState, node: tvm_api.Stmt, lanes: int) -> Stmt:
 def in_lockstep(state: DecodeState, var: Var, lanes: int, store: Store) -> Stmt:
     """A vectorised loop over one store. One with a condition that differs between the lanes becomes a plain loop in
     VectorizeLoop (src/tirx/transform/vectorize_loop.cc), and is one here."""
-    parts = [node for expr in (store.value, *store.indices) for node in walk(expr)]
-    if any(isinstance(node, Select) and var in walk(node.cond) for node in parts):
+    parts = [node for expr in (store.value, *store.indices) for node in subexpressions(expr)]
+    if any(isinstance(node, Select) and var in subexpressions(node.cond) for node in parts):
         return _loop(var, lanes, store, None)
     return one_statement(_each_lane(state, var, lanes, store, None))
 
@@ -101,7 +101,7 @@ def _loop(var: Var, lanes: int, body: Stmt, mask: Expr | None) -> For:
 def _reads(expr: Expr, store: Store, var: Var, lanes: int) -> bool:
     """Whether `expr` loads an element that another lane of `store` may store to."""
     memory = store.buffer.memory
-    loads = [node for node in walk(expr) if isinstance(node, Load) and node.buffer.memory == memory]
+    loads = [node for node in subexpressions(expr) if isinstance(node, Load) and node.buffer.memory == memory]
     if all(load.buffer is store.buffer and load.indices == store.indices for load in loads):
         return bool(loads) and not _distinct(store.indices, var, lanes)
     return True
@@ -113,7 +113,7 @@ def _distinct(indices: tuple[Expr, ...], var: Var, lanes: int) -> bool:
     bounds.ranges[var.key] = (0, lanes - 1)
     for index in indices:
         terms = bounds.linear(index).terms
-        if terms.get(var) and not any(var in walk(term) for term in terms if term != var):
+        if terms.get(var) and not any(var in subexpressions(term) for term in terms if term != var):
             return True
     return False
 

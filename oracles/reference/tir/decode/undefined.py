@@ -8,7 +8,7 @@ from oracles.reference.tir.decode.access import INT32
 from oracles.reference.tir.decode.state import DecodeState, Rules
 from oracles.reference.tir.decode.tvm_objects import dtype_of
 from oracles.reference.tir.decode.views import new_owner
-from oracles.reference.tir.dependence import walk
+from oracles.reference.tir.dependence import subexpressions
 from oracles.reference.tir.nodes import Const, Expr, Load
 
 
@@ -26,7 +26,7 @@ def is_undefined(state: DecodeState, value: Expr) -> bool:
     if not state.own.undefined:
         return False
     blanks = {buffer.slot for buffer in state.own.undefined.values()}
-    return any(isinstance(node, Load) and node.buffer.slot in blanks for node in walk(value))
+    return any(isinstance(node, Load) and node.buffer.slot in blanks for node in subexpressions(value))
 
 
 RULES = Rules(calls={"undef": _undefined})

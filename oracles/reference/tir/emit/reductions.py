@@ -12,7 +12,7 @@ from math import prod
 from typing import NamedTuple
 
 from generators.dtypes import FLOAT8
-from oracles.reference.tir.dependence import walk
+from oracles.reference.tir.dependence import subexpressions
 from oracles.reference.tir.emit.blocks import init
 from oracles.reference.tir.emit.loads import load
 from oracles.reference.tir.emit.state import Axis, Code, EmitState
@@ -86,10 +86,10 @@ def _updates(body: Stmt, folded: set[int]) -> tuple[_Update, ...] | None:
     if len(memory) != len(updates):
         return None
     for update in updates:
-        nodes = [n for index in update.store.indices for n in walk(index)]
+        nodes = [n for index in update.store.indices for n in subexpressions(index)]
         if any(isinstance(n, Load) or (isinstance(n, Var) and n.key in folded) for n in nodes):
             return None
-        if any(isinstance(n, Load) and n.buffer.memory in memory for n in walk(update.term)):
+        if any(isinstance(n, Load) and n.buffer.memory in memory for n in subexpressions(update.term)):
             return None
     return tuple(updates)
 
@@ -143,7 +143,7 @@ def _init_axes(state: EmitState, block: Block | None, folded: set[int]) -> tuple
     found: dict[int, int] = {}
     for number, (binding, start) in enumerate(block.reduce):
         form = state.bounds.linear(binding)
-        keys = {node.key for node in walk(binding) if isinstance(node, Var)} & folded
+        keys = {node.key for node in subexpressions(binding) if isinstance(node, Var)} & folded
         if not keys:
             continue
         key = next(iter(keys))
