@@ -20,7 +20,7 @@ from corpus.repro_imports import imports_for, needs_late_annotations
 from corpus.store import StoredCase
 from generators.targets import DEFAULT, TARGETS
 from oracles.builds.needs import row_of
-from oracles.evidence import NotANumber, ReferenceTrap
+from oracles.evidence import CLOSED_DESCRIPTORS, Died, NotANumber, ReferenceTrap
 from oracles.scripts import Script, script_for
 from oracles.verdict import BUILD, DOES_NOT_BUILD
 
@@ -53,6 +53,7 @@ def repro_text(stored: StoredCase, single: bool = False) -> str:
         late_annotations=needs_late_annotations(module_text(stored, single)[0]),
         fill=fill_of(stored),
         kernels=runs_kernels(stored),
+        closes=stored.evidence == Died(CLOSED_DESCRIPTORS),
         imports=imports_for(body),
         body=body.rstrip("\n"),
     )

@@ -22,7 +22,7 @@ from generators.passes.row import Phase
 from generators.passes.table import PASSES
 from generators.targets import DEFAULT, TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS
-from oracles.evidence import CLOSED_DESCRIPTORS, Died, Hung, OutOfMemory
+from oracles.evidence import Hung, OutOfMemory
 from oracles.scripts import Script
 from oracles.verdict import CRASH, DOES_NOT_RUN, HANG
 
@@ -31,7 +31,7 @@ DEADLINE_S, HANG_S, SLEEPS_S = 120, 15, 60
 machine is; after SLEEPS_S of the clock where it computes nothing, or gets less than a quarter of a CPU."""
 _THERE = frozenset({"tvm", "tvm_ffi", "relax", "tirx", "s_tir", "dpl", "np", "loaded"})
 """The names of constructors that are not in the loaded file: those of the pass table, and the file itself."""
-_FROM_HERE = "status[0] = 1  # From here on, an exception is the bug."
+_FROM_HERE = "status = 1  # From here on, an exception is the bug."
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def body_of(stored: StoredCase, script: Script, manner: Manner, target: str, mak
     """The body with this name of the target; maker: how that is constructed, None where no name is needed."""
     compares = not (manner.plain and stored.symptom in (CRASH, HANG, DOES_NOT_RUN))
     calls = Calls(stored, manner.single, manner.plain, compares)
-    applying = PassLines(target, stored.case.target != DEFAULT, manner.plain)
+    applying = PassLines(target, stored.case.target != DEFAULT)
     parts = _Parts(stored, script, manner, target, calls, _built(stored, script, calls, target), applying)
     module, name = module_text(stored, manner.single, manner.plain)
     lines, given = _applied(parts, name)
@@ -157,6 +157,7 @@ def _oracle_check(parts: _Parts, given: str) -> _Check:
         apply=lambda name, given: applying.line(passes[-1], name, given).rstrip("\n"),
         under_target=lambda line: applying.under_target(passes[-1], f"{line}\n").rstrip("\n"),
         alone=lambda given: applying.alone(passes[-1], given).rstrip("\n"),
+        has_steps=lambda: applying.has_steps(passes[-1]),
         folded=folded,
         given=given,
         plain=parts.manner.plain,
@@ -200,7 +201,6 @@ def _around(parts: _Parts, check: _Check) -> dict[str, object]:
         "plain": parts.manner.plain,
         "once": parts.calls.once(check.calls),
         "hang_s": HANG_S if isinstance(stored.evidence, Hung) else None,
-        "closes": stored.evidence == Died(CLOSED_DESCRIPTORS),
         "alarm_s": SLEEPS_S if isinstance(stored.evidence, Hung) else DEADLINE_S,
         "bounds_memory": isinstance(stored.evidence, OutOfMemory),
         "kernels": TARGETS[stored.case.target].threads and (check.names_target or check.builds),

@@ -13,13 +13,12 @@ _MODULES = {
     "TypeVar": "from typing import TypeVar",
     "np": "import numpy as np",
     "tvm": "import tvm",
-    **{name: f"from tvm import {name}" for name in _OF_TVM},
     "dpl": "from tvm.relax import dpl",
     "tvm_ffi": "import tvm_ffi",
     "tensor": "from tvm.runtime import tensor",
 }
 _DIALECTS = {"I": "ir as I", "R": "relax as R", "T": "tirx as T"}
-"""What a script may refer to, and the import for it."""
+"""What a script may refer to, and the import for it; those of `_OF_TVM` share a line."""
 
 
 _STANDARD = ("os", "sys")
@@ -29,15 +28,13 @@ _STANDARD = ("os", "sys")
 def imports_for(text: str, plain: bool = False) -> str:
     """The lines that import what the text uses: of modules their attributes, of functions a call.
 
-    plain: for a script that people read. Names of `_STANDARD` count too, and one line imports from tvm.
+    plain: for a script for an issue. Names of `_STANDARD` count too.
     """
     used = _used(ast.parse(text))
-    lines = [line for name, line in _MODULES.items() if name in used]
-    if plain:
-        of_tvm = [name for name in _OF_TVM if name in used]
-        lines = [f"import {name}" for name in _STANDARD if name in used]
-        lines += [line for name, line in _MODULES.items() if name in used and name not in _OF_TVM]
-        lines += [f"from tvm import {', '.join(of_tvm)}"] if of_tvm else []
+    lines = [f"import {name}" for name in _STANDARD if name in used and plain]
+    lines += [line for name, line in _MODULES.items() if name in used]
+    of_tvm = [name for name in _OF_TVM if name in used]
+    lines += [f"from tvm import {', '.join(of_tvm)}"] if of_tvm else []
     dialects = [line for name, line in _DIALECTS.items() if name in used]
     if dialects:
         lines.append(f"from tvm.script import {', '.join(dialects)}")
@@ -65,4 +62,4 @@ def needs_late_annotations(script: str) -> bool:
     quoted = any(
         isinstance(one, ast.Constant) and isinstance(one.value, str) for b in buffers for one in ast.walk(b.args[0])
     )
-    return quoted or not (names <= {"R", "T", "I"} and keywords <= {"dtype", "ndim", "vdevice"})
+    return quoted or not (names <= {"R", "T", "I", "iter"} and keywords <= {"dtype", "ndim", "vdevice"})

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from corpus.module_text import indented
-from corpus.schedule import schedule_steps
 from corpus.statements import folded, statements_of
 from generators.case import PassCall
 from generators.passes.table import PASSES
@@ -17,13 +16,11 @@ from generators.passes.table import PASSES
 class PassLines:
     """How passes are applied in one script. target: the name or the expression of the case's target.
 
-    always: passes that the table does not know, those of a loaded file, want the target too. plain: for a script that
-    people read, in which the steps of a schedule are statements.
+    always: passes that the table does not know, those of a loaded file, want the target too.
     """
 
     target: str
     always: bool
-    plain: bool = False
 
     def lines(self, calls: Sequence[PassCall], given: str) -> tuple[str, str]:
         """The lines that apply the passes one after another, and the name of what comes out."""
@@ -35,7 +32,7 @@ class PassLines:
 
     def line(self, call: PassCall, name: str, given: str) -> str:
         """The line that applies one pass and names its result."""
-        steps, made = statements_of(call.source, given) if self.plain or not schedule_steps(call.source) else ([], "")
+        steps, made = statements_of(call.source, given)
         return self.under_target(call, _text([*steps, folded(f"{name} = {made or f'{call.source}({given})'}")]))
 
     def alone(self, call: PassCall, given: str) -> str:
@@ -44,6 +41,10 @@ class PassLines:
         if made and not re.fullmatch(r"[\w.]+", made):  # It does something.
             steps.append(folded(made))
         return self.under_target(call, _text(steps or [folded(f"{call.source}({given})")]))
+
+    def has_steps(self, call: PassCall) -> bool:
+        """Whether a pass is several statements."""
+        return bool(statements_of(call.source, "mod")[0])
 
     def under_target(self, call: PassCall, line: str) -> str:
         """The line under the target and the options that the pass wants."""

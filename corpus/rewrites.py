@@ -11,10 +11,11 @@ import ast
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import TypeAlias
 
-Edits: TypeAlias = "Iterator[tuple[ast.expr, str]]"
-"""Expressions, and the text that is to stand in their place."""
+Edits: TypeAlias = "Iterator[tuple[ast.expr | ast.stmt, str]]"
+"""Expressions and statements, and the text that is to stand in their place."""
 
 UNCHECKED = "check_well_formed=False"
 _SCALAR = re.compile(r"(u?int|float|bfloat)\d+\w*|bool")
@@ -23,8 +24,8 @@ _AXES = ("T.axis.spatial", "T.axis.reduce", "T.axis.scan", "T.axis.opaque")
 _LARGEST_FLOAT32 = 3.4028234663852886e38
 
 
-def replaced(script: str, edits: Iterable[tuple[ast.expr, str]]) -> str:
-    """The script with these expressions of its syntax tree replaced. None may lie in another one."""
+def replaced(script: str, edits: Iterable[tuple[ast.expr | ast.stmt, str]]) -> str:
+    """The script with these parts of its syntax tree replaced. None may lie in another one."""
     lines = script.encode().split(b"\n")  # Columns of a syntax tree count bytes.
     places = {(node.lineno, node.col_offset): (node, text) for node, text in edits}
     for _, (node, text) in sorted(places.items(), key=lambda place: place[0], reverse=True):
@@ -35,18 +36,34 @@ def replaced(script: str, edits: Iterable[tuple[ast.expr, str]]) -> str:
 
 def readable(script: str) -> str:
     """The script without what no parser of TVM reads."""
-    for edits in (_type_arguments, _wide_floats):
+    for edits in (_type_arguments, _wide_floats, _not_finite, _mode_of_take_backward, _bound_empty_tuples):
         script = replaced(script, edits(script))
     return script
 
 
 def scripts(script: str) -> Iterator[str]:
-    """The script with one rewriting after another, each once it changes something."""
+    """The script with one rewriting after another, each once it changes something: first those of REWRITES alone, then
+    all of them again on top of each of RARE."""
+    yield from _one_after_another(script)
+    for edits in RARE:
+        changed = replaced(script, edits(script))
+        if changed != script:
+            script = changed
+            yield script
+            yield from _one_after_another(script)
+
+
+def _one_after_another(script: str) -> Iterator[str]:
     for edits in REWRITES:
         changed = replaced(script, edits(script))
         if changed != script:
             script = changed
             yield script
+
+
+def _source(script: str, node: ast.expr) -> str:
+    """The text of an expression as it stands in the script."""
+    return ast.get_source_segment(script, node) or ast.unparse(node)
 
 
 def _calls(script: str) -> list[ast.Call]:
@@ -76,6 +93,34 @@ def _wide_floats(script: str) -> Edits:
             yield call, f'T.FloatImm("float64", {value!r})'
 
 
+def _not_finite(script: str) -> Edits:
+    """Relax prints `R.const("nan", "float32")`, and the parser takes numbers alone."""
+    for number in [call.args[0] for call in _calls(script) if ast.unparse(call.func) == "R.const" and call.args]:
+        if isinstance(number, ast.Constant) and number.value in ("nan", "inf", "-inf"):
+            yield number, f'float("{number.value}")'
+
+
+def _mode_of_take_backward(script: str) -> Edits:
+    """`R.grad.take_backward` takes no mode, which its call has: `R.take` makes the same attributes."""
+    for call in _calls(script):
+        if ast.unparse(call.func) == "R.grad.take_backward" and [k.arg for k in call.keywords] == ["axis", "mode"]:
+            given = [_source(script, argument) for argument in call.args]
+            options = [f"{keyword.arg}={_source(script, keyword.value)}" for keyword in call.keywords]
+            attrs = f"R.take({', '.join([*given[-2:], *options])}).attrs"
+            yield call, f'tvm.ir.Call("relax.grad.take_backward", [{", ".join(given)}], {attrs})'
+
+
+def _bound_empty_tuples(script: str) -> Edits:
+    """Relax prints a dataflow block whose output is an empty tuple as `a: R.Tuple` above it and `R.tuple()` in it."""
+    for node in ast.walk(ast.parse(script)):
+        for one, other in pairwise(getattr(node, "body", ())):
+            match one, other:
+                case ast.AnnAssign(target=ast.Name(id=name), value=None), ast.With(body=[ast.Expr(value=made), *_]):
+                    if ast.unparse(made) == "R.tuple()":
+                        yield one, "# The empty tuple is bound in the block."
+                        yield made, f"{name} = R.tuple()"
+
+
 def _number(arguments: list[ast.expr]) -> float | None:
     """The number that is the only argument; None where it is something else. `T.float64()` is a type."""
     try:
@@ -103,9 +148,16 @@ def _scalars_of_64_bits(script: str) -> Edits:
     for call in [node for function in relax for node in ast.walk(function) if isinstance(node, ast.Call)]:
         name = ast.unparse(call.func)
         if "." not in name or name == "R.take" or (name.startswith("T.") and not _SCALAR.fullmatch(name[2:])):
-            numbers = [argument for argument in call.args if isinstance(argument, ast.Constant)]
-            for number in [one for one in numbers if type(one.value) is int]:
+            for number in filter(_is_integer, call.args):
                 yield number, f"T.int64({ast.unparse(number)})"
+
+
+def _is_integer(argument: ast.expr) -> bool:
+    match argument:
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)) | ast.Constant(value=value):
+            return type(value) is int
+        case _:
+            return False
 
 
 def _unfolded(script: str) -> Edits:
@@ -130,6 +182,32 @@ def _ill_formed(script: str) -> Edits:
                 yield decorator, f"I.ir_module({UNCHECKED})"
 
 
+def _empty_shapes(script: str) -> Edits:
+    """`R.Shape([])` is read as a shape of any rank; any other iterable of nothing is one of rank 0."""
+    for call in _calls(script):
+        if ast.unparse(call) == "R.Shape([])":
+            yield call.args[0], "iter([])"
+
+
+def _void_calls(script: str) -> Edits:
+    """A PrimFunc that calls another gets an empty tuple in TVMScript, and void from passes that were made before."""
+    functions = [node for node in ast.walk(ast.parse(script)) if isinstance(node, ast.FunctionDef)]
+    prims = [node for node in functions if any("T.prim_func" in ast.unparse(d) for d in node.decorator_list)]
+    for node in [node for function in prims for node in ast.walk(function) if isinstance(node, ast.Expr)]:
+        match node.value:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="Module")) as called, args=given):
+                arguments = ", ".join(_source(script, argument) for argument in given)
+                yield node.value, f'tvm.ir.Call({ast.unparse(called)}, [{arguments}], ret_ty="void")'
+
+
+def _untyped_pointers(script: str) -> Edits:
+    """`T.tvm_access_ptr` gives a pointer to what its first argument is; TVM's schedules make plain handles of it."""
+    for call in _calls(script):
+        if ast.unparse(call.func) == "T.tvm_access_ptr" and call.args:
+            yield call.func, "T.call_intrin"
+            yield call.args[0], f'"handle", "tirx.tvm_access_ptr", {_source(script, call.args[0])}'
+
+
 REWRITES: tuple[Callable[[str], Edits], ...] = (
     _scalar_types,
     _unfolded,
@@ -138,3 +216,5 @@ REWRITES: tuple[Callable[[str], Edits], ...] = (
     _axes_from_int32,
 )
 """In the order to try; each is added to those before it."""
+RARE: tuple[Callable[[str], Edits], ...] = (_empty_shapes, _void_calls, _untyped_pointers)
+"""Where the printed text stands for two things, of which the parser reads the usual one."""

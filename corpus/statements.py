@@ -2,7 +2,8 @@
 
 TVM's passes are constructed by one expression each. Where a row applies several calls one after another, such as the
 steps of a schedule or a search of MetaSchedule, its expression is
-`module_pass(lambda mod, ctx: (name := value, call, ..., result)[-1])`.
+`module_pass(lambda mod, ctx: (name := value, call, ..., result)[-1])`. A PrimFunc that stands in it as the text of
+`tvm.script.from_source` is written as a function before the step that names it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+from corpus.rewrites import replaced
 
 WIDTH = 118
 """Characters of a line, where it can be broken."""
@@ -32,9 +35,11 @@ def statements_of(source: str, given: str) -> tuple[list[str], str]:
     """Lines that apply the pass to the module `given`, and what comes out; ([], "") for any other expression, and for
     one in which `mod` is not always the module."""
     made = ast.parse(source, mode="eval").body
-    steps, written = _steps(made), _Written(source, given)
+    steps = _steps(made)
     if not steps or not _is_plain(made):
         return [], ""
+    names = {node.id for node in ast.walk(made) if isinstance(node, ast.Name)}
+    written = _Written(source, given, frozenset({*names, given}))
     return [line for step in steps[:-1] for line in written.lines(step)], written.text(steps[-1])
 
 
@@ -53,10 +58,12 @@ def _is_plain(made: ast.expr) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """How the parts of an expression are written. given: what the module `mod` of its lambda is called there."""
+    """How the parts of an expression are written. given: what the module `mod` of its lambda is called there. taken:
+    names that have a meaning in it."""
 
     source: str
     given: str
+    taken: frozenset[str]
 
     def text(self, node: ast.expr) -> str:
         """An expression in a line, as the source has it where it does not read the module."""
@@ -87,7 +94,22 @@ class _Written:
                         depth += 1
                 yield from self.lines(body, depth)
             case _:
-                yield from _indented(self.text(step), depth)
+                functions, line = self._functions_apart(self.text(step))
+                if functions:
+                    around = "\n".join(["", *functions]).split("\n")
+                    yield from ("    " * depth + part if part else "" for part in around)
+                yield from _indented(line, depth)
+
+    def _functions_apart(self, line: str) -> tuple[list[str], str]:
+        """The texts of functions in a step, and the step with their names."""
+        if "from_source(" not in line:
+            return [], line
+        found = {call: text for call in ast.walk(ast.parse(line, mode="eval")) if (text := _script_in(call))}
+        names = {call: text.partition("def ")[2].partition("(")[0] for call, text in found.items()}
+        if len({*names.values()}) < len(names) or self.taken & {*names.values()}:
+            return [], line
+        edits = [(call, name) for call, name in names.items() if isinstance(call, ast.expr)]
+        return [*found.values()], replaced(line, edits)
 
     def _condition(self, condition: ast.expr, depth: int) -> Iterator[str]:
         line = f"if {self.text(condition)}:"
@@ -105,6 +127,15 @@ class _Written:
         """An operand of `and` or `or`: the source of a node is without the brackets around it."""
         text = self.text(node)
         return f"({text})" if isinstance(node, ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr) else text
+
+
+def _script_in(node: ast.AST) -> str:
+    """The text of one PrimFunc that a call makes of it; "" for anything else."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="from_source"), args=[ast.Constant(value=str(text))], keywords=[]):
+            return text if re.match(r"@T\.prim_func\b.*\ndef \w+\(", text) and len(ast.parse(text).body) == 1 else ""
+        case _:
+            return ""
 
 
 def _indented(line: str, depth: int) -> Iterator[str]:

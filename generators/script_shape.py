@@ -24,7 +24,7 @@ NAMES_FILE = Path(__file__).with_name("script_names.txt")
 them against TVM."""
 _ROOTS = frozenset({"T", "R", "I", "tvm", "np", "Axis", "TypeVar"})
 """What a script may name besides its own names (`corpus.module_text.script_names`)."""
-_FUNCTIONS = frozenset({"range", "float", "int", "bool", "len", "min", "max", "abs", "TypeVar"})
+_FUNCTIONS = frozenset({"range", "float", "int", "bool", "len", "min", "max", "abs", "iter", "TypeVar"})
 _HELPERS = frozenset({"retyped", "laid_out", "ranged"})
 """`corpus.script_losses.HELPERS`, in the lines after a module."""
 _AS_VARIABLES = frozenset(
@@ -33,8 +33,8 @@ _AS_VARIABLES = frozenset(
 )
 """Functions of Python whose names are names of variables in models. Mentioned and not called, they do nothing."""
 _ATTRIBUTES = frozenset(
-    """access_ptr astype buffer byte_offset data dtype elem_offset extent ir load local min offset_of permute ptr_to
-    region reshape scope shape store strides ty view vload vstore""".split()  # noqa: SIM905 - a list of words
+    """access_ptr astype attrs buffer byte_offset data dtype elem_offset extent ir load local min offset_of permute
+    ptr_to region reshape scope shape store strides ty view vload vstore""".split()  # noqa: SIM905 - a list of words
 )
 """Attributes of what a script has made: buffers, regions, arrays."""
 _DTYPE = re.compile(r"[a-z]+[0-9_a-z]*")

@@ -31,7 +31,7 @@ class WithoutDead(msgspec.Struct, frozen=True, tag=True):
 
 
 class DeadBinding(msgspec.Struct, frozen=True, tag=True):
-    """A dead binding makes the difference. value: what it binds, a key of `oracles.checks.dead_binding`."""
+    """A dead binding makes the difference. value: what it binds, a key of `oracles.live_part.DEAD_VALUES`."""
 
     value: str
 

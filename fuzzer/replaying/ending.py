@@ -151,9 +151,9 @@ _BEGINS = "Traceback (most recent call last):"
 _ERROR = re.compile(r"^((?:\w+\.)*\w+)(?:: (.*))?$", re.MULTILINE)
 _UNDER_TEST = re.compile(
     r"python/tvm/(?:ir/transform|relax/vm_build|driver/\w+|tirx/build|runtime/(?:vm|module|executable)|relax/analysis/\w+"
-    r"|(?:s_tir|tirx)/analysis/\w+)\.py"
+    r"|(?:s_tir|tirx)/analysis/\w+|s_tir/schedule/\w+)\.py"
 )
-"""Files of TVM that apply a pass, build, run what was built, and verify."""
+"""Files of TVM that apply a pass or a step of a schedule, build, run what was built, and verify."""
 
 
 @dataclass(frozen=True)

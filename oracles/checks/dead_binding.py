@@ -8,21 +8,20 @@ blocks and names of private functions, and without an error.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from tvm import relax
 
 from generators import tvm_api as T
 from generators.passes.row import Phase
 from generators.source import Source
-from generators.tvm_api import Expr, IRModule, RelaxFunction
+from generators.tvm_api import IRModule, RelaxFunction
 from oracles.checks.applied_again import incomparable
 from oracles.checks.dead_code import tidied
 from oracles.checks.survives import happened_to
 from oracles.evidence import DeadBinding
 from oracles.ir.compare import first_difference, part_from, public_names, same_bindings
 from oracles.ir.walk import FUNCTION
+from oracles.live_part import DEAD_VALUES
 from oracles.oracle import Runs, Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import in_a_line
@@ -37,7 +36,7 @@ def with_dead_binding(module: IRModule, phase: Phase, source: Source) -> tuple[I
     if not named:
         return None
     name = source.pick(named)[1]
-    kind = source.pick(tuple(_VALUES)) if phase is Phase.HIGH else "constant"
+    kind = source.pick(tuple(DEAD_VALUES)) if phase is Phase.HIGH else "constant"
     functions = {g: _with_binding(f, kind, source) if g.same_as(name) else f for g, f in module.functions.items()}
     return T.replace_functions(module, functions), kind
 
@@ -47,7 +46,7 @@ def _with_binding(function: RelaxFunction, kind: str, source: Source) -> RelaxFu
     place = source.integer(0, len(blocks) - 1)
     block = blocks[place]
     dataflow = isinstance(block, relax.DataflowBlock)
-    value = relax.BlockBuilder().normalize(_VALUES[kind]())
+    value = relax.BlockBuilder().normalize(eval(DEAD_VALUES[kind], {"relax": relax, "np": np}))
     variable = (relax.DataflowVar if dataflow else relax.Var)(DEAD, T.type_of(value))
     at = source.integer(0, len(block.bindings))
     bindings = [*block.bindings[:at], relax.VarBinding(variable, value), *block.bindings[at:]]
@@ -55,17 +54,6 @@ def _with_binding(function: RelaxFunction, kind: str, source: Source) -> RelaxFu
     body = relax.SeqExpr(blocks, function.body.body)
     T.set_type(body, T.type_of(function.body))
     return relax.Function(function.params, body, T.return_type(function), function.is_pure, function.attrs)
-
-
-def _constant() -> Expr:
-    return T.constant(np.zeros(2, np.float32), "float32")
-
-
-_VALUES: dict[str, Callable[[], Expr]] = {
-    "constant": _constant,
-    "relax.zeros": lambda: relax.op.zeros((2,), "float32"),
-    "relax.add": lambda: relax.op.add(_constant(), _constant()),
-}
 
 
 def judge(step: Step, bench: Bench) -> Verdict:

@@ -18,8 +18,6 @@ import tvm_ffi
 from tvm import relax
 
 from generators import tvm_api as T
-from generators.passes.row import Role
-from generators.passes.table import default_call, the
 from generators.tvm_api import BaseFunc, Call, GlobalVar, IRModule
 from oracles.checks.applied_again import incomparable
 from oracles.checks.survives import happened_to
@@ -35,13 +33,13 @@ from oracles.ir.compare import (
     with_functions,
 )
 from oracles.ir.walk import FUNCTION, PRIM_FUNC
+from oracles.live_part import TIDYING
 from oracles.oracle import Runs, Stage, StepOracle
 from oracles.trace import Bench, Raised, Step
 from oracles.tvm_errors import in_a_line
 from oracles.verdict import PASSED, Failed, Skipped, Verdict
 
 DEAD = "unused_function"
-_TIDY = tuple(default_call(the(role).name) for role in (Role.TIDIES_BINDINGS, Role.DROPS_DEAD_CODE))
 
 
 def candidates(module: IRModule) -> list[BaseFunc]:
@@ -173,7 +171,7 @@ def _judge_with_copy(step: Step, settled: _Settled, bench: Bench) -> Verdict:
 
 def tidied(module: IRModule, bench: Bench) -> IRModule:
     """The module without trivial and unused bindings, where the passes that take them away go through."""
-    for call in _TIDY:
+    for call in TIDYING:
         tidy = bench.apply(call, module)
         module = module if isinstance(tidy, Raised) else tidy
     return module

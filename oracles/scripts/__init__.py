@@ -16,6 +16,7 @@ A failed assertion is the bug. `{{ from_here }}` stands where from then on every
 `{{ calls(...) }}` for the entry calls in a built module and the comparison with the reference's results. `target` is
 the case's target, `build_target` and `device` what a build is for and runs on, `compiled` the expression that compiles
 `mod`. `plain` is true where the script is for an issue: it has no child and no exit status of its own.
+`TIDYING` and `DEAD_VALUES` are those of `oracles.live_part`.
 A script may use tvm, relax, np, os and sys, and imports what else it needs.
 
 No TVM is imported here: the campaign's process writes scripts, and it loads none.
@@ -53,6 +54,7 @@ from oracles.evidence import (
     ReferenceTrap,
     WithoutDead,
 )
+from oracles.live_part import DEAD_VALUES, TIDYING
 from oracles.verdict import BUILD
 
 _TEMPLATES = jinja2.PackageLoader("oracles", "scripts")
@@ -64,6 +66,7 @@ ENVIRONMENT = jinja2.Environment(
     keep_trailing_newline=True,
     autoescape=False,  # noqa: S701 - Python is written, not HTML
 )
+ENVIRONMENT.globals.update(TIDYING=TIDYING, DEAD_VALUES=DEAD_VALUES)
 _ENDING = ".py.j2"
 _ON_CPU = "build_on_cpu"
 """The template of all oracles in CPU_BUILDS."""

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.warm
 
 CASES = Path(__file__).resolve().parents[2] / "corpus/cases"
 ORDINARY = ("survives", "numeric", "definedness")
-HARNESS = re.compile(r"\bfork\b|(?<!__)excepthook(?! = )|alarm|itimer|exit\(|\bleave\b|status\b|mmap|waitpid")
+HARNESS = re.compile(r"\bfork\b|(?<!__)excepthook(?! = )|alarm|itimer|exit\(|\bfinished\b|status\b|mmap|waitpid")
 
 
 def ended(tmp_path: Path, case: StoredCase, **environment: str) -> subprocess.CompletedProcess[str]:

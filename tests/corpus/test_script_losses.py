@@ -91,6 +91,36 @@ class Module:
         return y
 """
 
+OF_RELAX = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((), "float32"), y: R.Tensor((), "int32"), s: R.Shape(iter([]))) -> R.Tensor((), "float32"):
+        a: R.Tensor((), "float32") = VALUE
+        return a
+"""
+EMPTY_TUPLE = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((), "float32")) -> R.Tensor((), "float32"):
+        with R.dataflow():
+            a = R.tuple()
+            R.output(a)
+        return x
+"""
+CALL = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def callee(n: T.int32):
+        T.evaluate(n)
+
+    @T.prim_func(s_tir=True)
+    def prim(A: T.Buffer((4,), "int32")):
+        tvm.ir.Call(Module.callee, [A[0]], ret_ty="void")
+"""
+
 
 def wider_if() -> IRModule:
     """The variable of the `if` has a wider type than the `if`, which cannot be written."""
@@ -108,6 +138,10 @@ def twins() -> IRModule:
 
 def folded(source: str) -> Callable[[], IRModule]:
     return lambda: module_of(PRIM.replace("VALUE", source))
+
+
+def of_relax(value: str) -> Callable[[], IRModule]:
+    return lambda: module_of(OF_RELAX.replace("VALUE", value))
 
 
 def scalar_in_a_tuple() -> IRModule:
@@ -169,6 +203,19 @@ LOSSES: dict[str, tuple[Callable[[], IRModule], str]] = {
     "number in a call": (called_with_int64, "f(T.int64(2))"),
     "number in an inner function": (called_with_int64, "f(T.int64(3))"),
     "float beyond float32": (wide_float, 'T.FloatImm("float64", -1e+300)'),
+    "mode of a take": (
+        of_relax('tvm.ir.Call("relax.grad.take_backward", [x, x, y], R.take(x, y, mode="").attrs)'),
+        'R.take(x, y, axis=None, mode="").attrs)',
+    ),
+    "constant that is no number": (of_relax('R.add(x, R.const(float("nan"), "float32"))'), 'float("nan")'),
+    "negative number": (of_relax('R.take(R.expand_dims(x, 0), T.int64(-1), mode="fast")'), "T.int64(-1)"),
+    "shape of rank 0": (of_relax("R.reshape(x, s)"), "s: R.Shape(iter([]))"),
+    "call without a result": (lambda: module_of(CALL), 'tvm.ir.Call(Module.callee, [A[0]], ret_ty="void")'),
+    "pointer to anything": (
+        folded('1\n        T.evaluate(T.call_intrin("handle", "tirx.tvm_access_ptr", T.int32(1), A.data, 0, 1, 1))'),
+        'T.call_intrin("handle", "tirx.tvm_access_ptr", ',
+    ),
+    "empty tuple of a block": (lambda: module_of(EMPTY_TUPLE), "a = R.tuple()"),
     "types of an allocation": (allocated, 'tvm.ir.Op.get("relax.builtin.alloc_tensor"), ['),
 }
 

@@ -32,6 +32,15 @@ def test_each_kind_of_step_is_what_a_person_would_write() -> None:
     )
 
 
+@pytest.mark.parametrize(("name", "apart"), [("described", True), ("sch", False)])
+def test_a_prim_func_in_a_text_is_a_function_before_its_step(name: str, apart: bool) -> None:
+    text = f"@T.prim_func(s_tir=True)\ndef {name}(a: T.handle):\n    A = T.match_buffer(a, (2,))\n"
+    step = f'register("a name", tvm.script.from_source({text!r}), override=True)'
+    lines, _ = statements_of(pass_of("sch := Schedule(mod)", step, "sch.mod"), "Module")
+    function = ["", *text.split("\n"), f'register("a name", {name}, override=True)']
+    assert lines[1:] == (function if apart else [step]), "the name has a meaning already"
+
+
 def test_the_statements_do_what_the_expression_does() -> None:
     steps = (
         "seen := list(mod)",

@@ -34,10 +34,10 @@ def script(does: str, oracle: str = "survives", closes: bool = False) -> str:
     """A script whose check is these lines; it imports no TVM."""
     row = script_for(oracle, None, expectations=False, on_device=False)
     given: dict[str, Any] = {"loaded": None, "module": "", "once": "", "kernels": False, "passes": "", "hang_s": None}
-    given |= {"script": row, "check": f"{does}\n", "named_target": None, "closes": closes, "bounds_memory": False}
+    given |= {"script": row, "check": f"{does}\n", "named_target": None, "bounds_memory": False}
     body = FRAMES.get_template("body.py.j2").render(given, alarm_s=int(HANGS_S))
     frame = FRAMES.get_template("script.py.j2")
-    given = {"late_annotations": False, "fill": None, "kernels": False, "imports": "import signal"}
+    given = {"late_annotations": False, "fill": None, "kernels": False, "imports": "import signal", "closes": closes}
     return frame.render(given, title="t", script=row, body=body)
 
 
@@ -50,7 +50,7 @@ def script(does: str, oracle: str = "survives", closes: bool = False) -> str:
         ("os.kill(os.getpid(), signal.SIGALRM)", "hang"),
         ("os._exit(3)", "exit"),
         ("assert False, 'wrong'", "check"),
-        ("print('this needs a GPU', flush=True), leave(2)", Unportable),
+        ("print('this needs a GPU', flush=True)\nfinished[0] = 1\nos._exit(2)", Unportable),
         ("sys.exit(7)", "exit"),
     ],
 )

@@ -17,4 +17,4 @@ class Module:
     @R.function
     def main(x: R.Tensor((), dtype="int32")) -> R.Tuple(R.Tensor((), dtype="float32")):
         a: R.Tensor((), dtype="int32") = R.sort(x, axis=-1, descending=False)
-        return (R.const("nan", "float32"),)
+        return (R.const(float("nan"), "float32"),)

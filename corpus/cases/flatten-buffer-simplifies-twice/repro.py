@@ -3,14 +3,18 @@
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 from __future__ import annotations
 import os, sys
-status = [2]
-sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+status = 2
+
+def on_error(kind, error, trace):
+    sys.__excepthook__(kind, error, trace)
+    print(repr(error), flush=True)
+    os._exit(status)  # At once: objects of TVM in a traceback may crash Python's end.
+
+sys.excepthook = on_error
 from typing import TypeVar
-from tvm import relax
-from tvm import s_tir
-from tvm import tirx
+from tvm import relax, s_tir, tirx
 from tvm.script import ir as I, relax as R
-sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+sys.excepthook = on_error  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
 
 n = TypeVar("n")
 @I.ir_module
@@ -23,7 +27,7 @@ class Module:
 mod = relax.transform.LegalizeOps()(Module)
 mod = s_tir.transform.ConvertBlocksToOpaque()(mod)
 after = tirx.transform.FlattenBuffer()(mod)
-status[0] = 1  # From here on, an exception is the bug.
+status = 1  # From here on, an exception is the bug.
 from tvm_ffi import get_first_structural_mismatch as mismatch
 
 again = tirx.transform.FlattenBuffer()(after)

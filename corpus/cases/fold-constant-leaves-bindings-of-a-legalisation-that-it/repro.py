@@ -2,18 +2,24 @@
 
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, sys
-status = [2]
-sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+status = 2
+
+def on_error(kind, error, trace):
+    sys.__excepthook__(kind, error, trace)
+    print(repr(error), flush=True)
+    os._exit(status)  # At once: objects of TVM in a traceback may crash Python's end.
+
+sys.excepthook = on_error
 import tvm
 from tvm import relax
-sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+sys.excepthook = on_error  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
 
 # TVMScript cannot say this module exactly; Module.show() prints what it can.
 with open(os.path.join(os.path.dirname(__file__), "module.json"), encoding="utf-8") as file:
     Module = tvm.ir.load_json(file.read())
 
 after = relax.transform.FoldConstant()(Module)
-status[0] = 1  # From here on, an exception is the bug.
+status = 1  # From here on, an exception is the bug.
 from tvm_ffi import get_first_structural_mismatch as mismatch
 
 again = relax.transform.FoldConstant()(after)

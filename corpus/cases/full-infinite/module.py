@@ -15,5 +15,5 @@ from tvm.script import tirx as T
 class Module:
     @R.function
     def main(x: R.Tensor((), dtype="float32")) -> R.Tensor((), dtype="float32"):
-        a: R.Tensor((), dtype="float32") = R.full_like(x, R.const("-inf", "float32"), dtype=None)
+        a: R.Tensor((), dtype="float32") = R.full_like(x, R.const(float("-inf"), "float32"), dtype=None)
         return x

@@ -26,11 +26,11 @@ class Module:
                 S7 = T.sblock_alloc_buffer((1, 1), "float16", scope="wmma.matrix_a")
                 S8 = T.sblock_alloc_buffer((1, 1), "float16", scope="wmma.matrix_b")
                 S9 = T.sblock_alloc_buffer((1, 1), "float16", scope="wmma.accumulator")
-                T.tvm_load_matrix_sync(S7.data, 1, 1, 1, 1, T.tvm_access_ptr(T.float16(1.0), A4.data, 1, 256, 1), 1, "row_major")
-                T.tvm_load_matrix_sync(S8.data, 1, 1, 1, 1, T.tvm_access_ptr(T.float16(1.0), A5.data, 1, 256, 1), 1, "col_major")
+                T.tvm_load_matrix_sync(S7.data, 1, 1, 1, 1, T.call_intrin("handle", "tirx.tvm_access_ptr", T.float16(1.0), A4.data, 1, 256, 1), 1, "row_major")
+                T.tvm_load_matrix_sync(S8.data, 1, 1, 1, 1, T.call_intrin("handle", "tirx.tvm_access_ptr", T.float16(1.0), A5.data, 1, 256, 1), 1, "col_major")
                 T.tvm_fill_fragment(S9.data, 1, 1, 1, 1, T.float16(0.0))
                 T.tvm_mma_sync(S9.data, 1, S7.data, 1, S8.data, 1, S9.data, 1)
-                T.tvm_store_matrix_sync(S9.data, 1, 1, 1, 1, T.tvm_access_ptr(T.float16(1.0), T6.data, 1, 256, 2), 1, "row_major")
+                T.tvm_store_matrix_sync(S9.data, 1, 1, 1, 1, T.call_intrin("handle", "tirx.tvm_access_ptr", T.float16(1.0), T6.data, 1, 256, 2), 1, "row_major")
 
     @R.function
     def main(x: R.Tensor((1, 1), dtype="float16")) -> R.Tensor((1, 1), dtype="float16"):

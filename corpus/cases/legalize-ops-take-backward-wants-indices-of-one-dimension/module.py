@@ -15,5 +15,5 @@ from tvm.script import tirx as T
 class Module:
     @R.function
     def main(x: R.Tensor((), dtype="float32"), y: R.Tensor((), dtype="int32")) -> R.Tensor((), dtype="float32"):
-        a: R.Tensor((), dtype="float32") = R.grad.take_backward(x, x, y, axis=None, mode="")
+        a: R.Tensor((), dtype="float32") = tvm.ir.Call("relax.grad.take_backward", [x, x, y], R.take(x, y, axis=None, mode="").attrs)
         return a

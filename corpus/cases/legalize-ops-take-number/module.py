@@ -15,5 +15,5 @@ from tvm.script import tirx as T
 class Module:
     @R.function
     def main(x: R.Tensor((1,), dtype="float32")) -> R.Tensor((), dtype="float32"):
-        a: R.Tensor((), dtype="float32") = R.take(x, -1, axis=None, mode="fast")
+        a: R.Tensor((), dtype="float32") = R.take(x, T.int64(-1), axis=None, mode="fast")
         return a

@@ -2,12 +2,18 @@
 
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, sys
-status = [2]
-sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+status = 2
+
+def on_error(kind, error, trace):
+    sys.__excepthook__(kind, error, trace)
+    print(repr(error), flush=True)
+    os._exit(status)  # At once: objects of TVM in a traceback may crash Python's end.
+
+sys.excepthook = on_error
 import tvm
 from tvm import relax
 from tvm.script import ir as I, relax as R
-sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+sys.excepthook = on_error  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
 
 @I.ir_module
 class Module:
@@ -20,7 +26,7 @@ class Module:
 
 before = Module
 after = relax.transform.MergeCompositeFunctions()(before)
-status[0] = 1  # From here on, an exception is the bug.
+status = 1  # From here on, an exception is the bug.
 from tvm_ffi import get_first_structural_mismatch as mismatch
 
 live = tvm.transform.Sequential([relax.transform.CanonicalizeBindings(), relax.transform.DeadCodeElimination()])

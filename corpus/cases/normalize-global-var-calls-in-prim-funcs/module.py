@@ -22,7 +22,7 @@ class Module:
     @T.prim_func(private=True, s_tir=True)
     def prim(T25: T.Buffer((T.int64(1), T.int64(1)), "int8")):
         T25[T.int64(0), T.int64(0)] = T.int8(1) >> T.int8(1)
-        Module.callee15(T.address_of(T25[T.int64(0), T.int64(0)]), T.int8(1), T.int64(1))
+        tvm.ir.Call(Module.callee15, [T.address_of(T25[T.int64(0), T.int64(0)]), T.int8(1), T.int64(1)], ret_ty="void")
 
     @R.function
     def main() -> R.Tensor((1, 1), dtype="int8"):

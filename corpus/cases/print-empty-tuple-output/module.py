@@ -15,8 +15,8 @@ from tvm.script import tirx as T
 class Module:
     @R.function
     def main(x: R.Tensor((), dtype="float32")) -> R.Tensor((), dtype="float32"):
-        a: R.Tuple
+        # The empty tuple is bound in the block.
         with R.dataflow():
-            R.tuple()
+            a = R.tuple()
             R.output(a)
         return x

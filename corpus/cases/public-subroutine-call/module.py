@@ -22,7 +22,7 @@ class Module:
     @T.prim_func(private=True, s_tir=True)
     def prim(T17: T.Buffer((T.int64(1), T.int64(1)), "float32")):
         T17[T.int64(0), T.int64(0)] = T.float32(1.0)
-        Module.callee13(T.address_of(T17[T.int64(0), T.int64(0)]))
+        tvm.ir.Call(Module.callee13, [T.address_of(T17[T.int64(0), T.int64(0)])], ret_ty="void")
 
     @R.function
     def main() -> R.Tensor((1, 1), dtype="float32"):

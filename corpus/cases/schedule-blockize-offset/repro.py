@@ -2,14 +2,21 @@
 
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import mmap, os, signal, sys
-sys.excepthook = hook = lambda *why: (
-    sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(1 if why[0] is AssertionError else 2))
+finished = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+
+def on_error(kind, error, trace):
+    sys.__excepthook__(kind, error, trace)
+    print(repr(error), flush=True)
+    finished[0] = 1
+    os._exit(1 if kind is AssertionError else 2)  # At once: objects of TVM in a traceback may crash Python's end.
+
+sys.excepthook = on_error
 import numpy as np
 import tvm
-from tvm import relax
 from tvm.runtime import tensor
+from tvm import relax
 from tvm.script import ir as I, relax as R, tirx as T
-sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+sys.excepthook = on_error  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
 
 @I.ir_module
 class Module:
@@ -37,9 +44,10 @@ class Module:
         return a
 
 def show():
-    mod = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('prim'),
-        sch.blockize(sch.get_loops(sch.get_sblock("b"))[1], preserve_unit_iters=False), sch.mod)[-1],
-        opt_level=0)(Module)
+    sch = tvm.s_tir.Schedule(Module)
+    sch.work_on('prim')
+    sch.blockize(sch.get_loops(sch.get_sblock("b"))[1], preserve_unit_iters=False)
+    mod = sch.mod
     vm = relax.VirtualMachine(tvm.compile(mod, tvm.target.Target("llvm")), tvm.cpu())
     got = vm["main"](tensor(np.array([1.0, 2.0], "float32"))).numpy()
     want = np.array([0.0, 0.0, 3.0], "float32")
@@ -49,12 +57,14 @@ def show():
     assert not wrong.any(), f"the output is {got[wrong][0]} instead of {want[wrong][0]}"
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
-at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
-if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
-sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
-leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
-signal.alarm(120)
-show()
-leave(print("the bug is gone", flush=True) or 0)
+child = os.fork()
+if child == 0:
+    signal.alarm(120)
+    show()
+    print("the bug is gone", flush=True)
+    finished[0] = 1
+    os._exit(0)
+code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])  # A native crash, an exit or a hang is an answer too.
+if not finished[0]:
+    print("killed by signal" if code < 0 else "exit", abs(code))
+sys.exit(code if finished[0] else 1)

@@ -5,17 +5,23 @@ import mmap, os, signal, sys
 
 if os.environ.get("MALLOC_PERTURB_") != "177":  # Unwritten memory holds 0x4e, a large number as a float.
     os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "MALLOC_PERTURB_": "177"})
-sys.excepthook = hook = lambda *why: (
-    sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(1 if why[0] is AssertionError else 2))
+
+finished = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+
+def on_error(kind, error, trace):
+    sys.__excepthook__(kind, error, trace)
+    print(repr(error), flush=True)
+    finished[0] = 1
+    os._exit(1 if kind is AssertionError else 2)  # At once: objects of TVM in a traceback may crash Python's end.
+
+sys.excepthook = on_error
 import numpy as np
 import tvm
-from tvm import relax
-from tvm import s_tir
-from tvm import tirx
 import tvm_ffi
 from tvm.runtime import tensor
+from tvm import relax, s_tir, tirx
 from tvm.script import ir as I, relax as R, tirx as T
-sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+sys.excepthook = on_error  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
 
 @I.ir_module
 class Module:
@@ -36,9 +42,11 @@ class Module:
         return a
 
 def show():
-    mod = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('prim'),
-        sch.cache_index(sch.get_sblock("div3"), "global"), sch.cache_write(sch.get_sblock("index_0"), 0, "local"),
-        sch.mod)[-1], opt_level=0)(Module)
+    sch = tvm.s_tir.Schedule(Module)
+    sch.work_on('prim')
+    sch.cache_index(sch.get_sblock("div3"), "global")
+    sch.cache_write(sch.get_sblock("index_0"), 0, "local")
+    mod = sch.mod
     import math
 
     def filled(mod):  # What PrimFuncs allocate holds 0x4e as well; it may hold anything.
@@ -75,12 +83,14 @@ def show():
     assert not wrong.any(), f"the output is {got[wrong][0]} instead of {want[wrong][0]}"
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
-at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
-if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
-sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
-leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
-signal.alarm(120)
-show()
-leave(print("the bug is gone", flush=True) or 0)
+child = os.fork()
+if child == 0:
+    signal.alarm(120)
+    show()
+    print("the bug is gone", flush=True)
+    finished[0] = 1
+    os._exit(0)
+code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])  # A native crash, an exit or a hang is an answer too.
+if not finished[0]:
+    print("killed by signal" if code < 0 else "exit", abs(code))
+sys.exit(code if finished[0] else 1)

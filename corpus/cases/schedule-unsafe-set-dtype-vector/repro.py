@@ -2,11 +2,19 @@
 
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import mmap, os, signal, sys
-status = [2]
-sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+finished = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+status = 2
+
+def on_error(kind, error, trace):
+    sys.__excepthook__(kind, error, trace)
+    print(repr(error), flush=True)
+    finished[0] = 1
+    os._exit(status)  # At once: objects of TVM in a traceback may crash Python's end.
+
+sys.excepthook = on_error
 import tvm
 from tvm.script import ir as I, relax as R, tirx as T
-sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+sys.excepthook = on_error  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
 
 @I.ir_module
 class Module:
@@ -37,17 +45,49 @@ class Module:
         return a
 
 def show():
-    transform = tvm.transform.module_pass(lambda mod, ctx: (sch := tvm.s_tir.Schedule(mod), sch.work_on('prim'), (tvm.s_tir.TensorIntrin.register("passfuzz.dot_4x16x4_float32_float32_float32_vector", tvm.script.from_source('@T.prim_func(s_tir=True)\ndef described(a: T.handle, b: T.handle, c: T.handle):\n    A = T.match_buffer(a, (4, 4), "float32", offset_factor=1, strides=["sa0", "sa1"])\n    B = T.match_buffer(b, (4, 16), "float32", offset_factor=1, strides=["sb0", "sb1"])\n    C = T.match_buffer(c, (4, 16), "float32", offset_factor=1, strides=["sc0", "sc1"])\n    with T.sblock("root"):\n        T.reads(C[0:4, 0:16], A[0:4, 0:4], B[0:4, 0:16])\n        T.writes(C[0:4, 0:16])\n        for i, j, k in T.grid(4, 16, 4):\n            with T.sblock("update"):\n                vi, vj, vk = T.axis.remap("SSR", [i, j, k])\n                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]\n'), tvm.script.from_source('@T.prim_func(s_tir=True)\ndef done(a: T.handle, b: T.handle, c: T.handle):\n    A = T.match_buffer(a, (4, 4), "float32", offset_factor=1, strides=["sa0", "sa1"])\n    B = T.match_buffer(b, (4, 16), "float32", offset_factor=1, strides=["sb0", "sb1"])\n    C = T.match_buffer(c, (4, 16), "float32", offset_factor=1, strides=["sc0", "sc1"])\n    with T.sblock("root"):\n        T.reads(C[0:4, 0:16], A[0:4, 0:4], B[0:4, 0:16])\n        T.writes(C[0:4, 0:16])\n        for i, k in T.grid(4, 4):\n            C[i, T.Ramp(0, 1, 16)] = C[i, T.Ramp(0, 1, 16)] + T.Broadcast(A[i, k], 16) * B[k, T.Ramp(0, 1, 16)]\n'), override=True), sch.decompose_reduction(sch.get_sblock("mm10"), sch.get_loops(sch.get_sblock("mm10"))[0]), sch.tensorize(sch.get_loops(sch.get_sblock("mm10_update"))[0], "passfuzz.dot_4x16x4_float32_float32_float32_vector")), sch.unsafe_set_dtype(sch.get_sblock("mm10_update_o"), 0, "float64"), sch.mod)[-1], opt_level=0)
-    status[0] = 1  # From here on, an exception is the bug.
-    transform(Module)
+    global status
+    status = 1  # From here on, an exception is the bug.
+    sch = tvm.s_tir.Schedule(Module)
+    sch.work_on('prim')
+
+    @T.prim_func(s_tir=True)
+    def described(a: T.handle, b: T.handle, c: T.handle):
+        A = T.match_buffer(a, (4, 4), "float32", offset_factor=1, strides=["sa0", "sa1"])
+        B = T.match_buffer(b, (4, 16), "float32", offset_factor=1, strides=["sb0", "sb1"])
+        C = T.match_buffer(c, (4, 16), "float32", offset_factor=1, strides=["sc0", "sc1"])
+        with T.sblock("root"):
+            T.reads(C[0:4, 0:16], A[0:4, 0:4], B[0:4, 0:16])
+            T.writes(C[0:4, 0:16])
+            for i, j, k in T.grid(4, 16, 4):
+                with T.sblock("update"):
+                    vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                    C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+    @T.prim_func(s_tir=True)
+    def done(a: T.handle, b: T.handle, c: T.handle):
+        A = T.match_buffer(a, (4, 4), "float32", offset_factor=1, strides=["sa0", "sa1"])
+        B = T.match_buffer(b, (4, 16), "float32", offset_factor=1, strides=["sb0", "sb1"])
+        C = T.match_buffer(c, (4, 16), "float32", offset_factor=1, strides=["sc0", "sc1"])
+        with T.sblock("root"):
+            T.reads(C[0:4, 0:16], A[0:4, 0:4], B[0:4, 0:16])
+            T.writes(C[0:4, 0:16])
+            for i, k in T.grid(4, 4):
+                C[i, T.Ramp(0, 1, 16)] = C[i, T.Ramp(0, 1, 16)] + T.Broadcast(A[i, k], 16) * B[k, T.Ramp(0, 1, 16)]
+
+    tvm.s_tir.TensorIntrin.register("passfuzz.dot_4x16x4_float32_float32_float32_vector", described, done, override=True)
+    sch.decompose_reduction(sch.get_sblock("mm10"), sch.get_loops(sch.get_sblock("mm10"))[0])
+    sch.tensorize(sch.get_loops(sch.get_sblock("mm10_update"))[0], "passfuzz.dot_4x16x4_float32_float32_float32_vector")
+    sch.unsafe_set_dtype(sch.get_sblock("mm10_update_o"), 0, "float64")
 
 os.environ.setdefault("TVM_NUM_THREADS", "1")
-at_end = mmap.mmap(-1, 1)  # The child says here that it came to its end.
-if child := os.fork():  # The parent waits: a native crash, an exit or a hang is an answer too.
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    sys.exit(code if at_end[0] else print("killed by signal" if code < 0 else "exit", abs(code)) or 1)
-sys.excepthook = lambda *why: (at_end.__setitem__(0, 1), hook(*why))
-leave = lambda status: (at_end.__setitem__(0, 1), os._exit(status))
-signal.alarm(120)
-show()
-leave(print("the bug is gone", flush=True) or 0)
+child = os.fork()
+if child == 0:
+    signal.alarm(120)
+    show()
+    print("the bug is gone", flush=True)
+    finished[0] = 1
+    os._exit(0)
+code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])  # A native crash, an exit or a hang is an answer too.
+if not finished[0]:
+    print("killed by signal" if code < 0 else "exit", abs(code))
+sys.exit(code if finished[0] else 1)

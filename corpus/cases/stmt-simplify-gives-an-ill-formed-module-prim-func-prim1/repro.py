@@ -2,13 +2,18 @@
 
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, sys
-status = [2]
-sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+status = 2
+
+def on_error(kind, error, trace):
+    sys.__excepthook__(kind, error, trace)
+    print(repr(error), flush=True)
+    os._exit(status)  # At once: objects of TVM in a traceback may crash Python's end.
+
+sys.excepthook = on_error
 import tvm
-from tvm import relax
-from tvm import s_tir
+from tvm import relax, s_tir
 from tvm.script import ir as I, tirx as T
-sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+sys.excepthook = on_error  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
 
 @I.ir_module
 class Module:
@@ -22,7 +27,7 @@ class Module:
             T9[i11, T.int64(0)] = x10
 
 after = s_tir.transform.StmtSimplify()(Module)
-status[0] = 1  # From here on, an exception is the bug.
+status = 1  # From here on, an exception is the bug.
 relax.analysis.well_formed(after)
 for function in after.functions.values():
     if isinstance(function, tvm.tirx.PrimFunc):

@@ -24,7 +24,7 @@ class Module:
     @T.prim_func(private=True, s_tir=True)
     def prim(T19: T.Buffer((T.int64(2), T.int64(2)), "float64")):
         T19[T.int64(0), T.int64(0)] = T.float64(1.0)
-        Module.callee11(T.address_of(T19[T.int64(0), T.int64(0)]), T.float64(-3.5) - T19[T.int64(0), T.int64(0)])
+        tvm.ir.Call(Module.callee11, [T.address_of(T19[T.int64(0), T.int64(0)]), T.float64(-3.5) - T19[T.int64(0), T.int64(0)]], ret_ty="void")
 
     @R.function
     def main() -> R.Tensor((2, 2), dtype="float64"):

@@ -2,11 +2,17 @@
 
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, sys
-status = [2]
-sys.excepthook = hook = lambda *why: (sys.__excepthook__(*why), print(repr(why[1]), flush=True), os._exit(*status))
+status = 2
+
+def on_error(kind, error, trace):
+    sys.__excepthook__(kind, error, trace)
+    print(repr(error), flush=True)
+    os._exit(status)  # At once: objects of TVM in a traceback may crash Python's end.
+
+sys.excepthook = on_error
 from tvm import relax
 from tvm.script import ir as I, relax as R, tirx as T
-sys.excepthook = hook  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+sys.excepthook = on_error  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
 
 @I.ir_module
 class Module:
@@ -20,7 +26,7 @@ class Module:
         return a
 
 after = relax.transform.TopologicalSort('breadth-first', 'from-inputs')(Module)
-status[0] = 1  # From here on, an exception is the bug.
+status = 1  # From here on, an exception is the bug.
 for name, function in after.functions_items():
     if isinstance(function, relax.Function):
         free = [*relax.analysis.free_vars(function), *relax.analysis.free_symbolic_vars(function)]
