@@ -104,12 +104,13 @@ class _Written:
         """The texts of functions in a step, and the step with their names."""
         if "from_source(" not in line:
             return [], line
-        found = {call: text for call in ast.walk(ast.parse(line, mode="eval")) if (text := _script_in(call))}
-        names = {call: text.partition("def ")[2].partition("(")[0] for call, text in found.items()}
-        if len({*names.values()}) < len(names) or self.taken & {*names.values()}:
+        calls = [node for node in ast.walk(ast.parse(line, mode="eval")) if isinstance(node, ast.Call)]
+        found = [(call, function) for call in calls if (function := _function_in(call)) is not None]
+        names = [function.name for _, function in found]
+        if len({*names}) < len(names) or self.taken & {*names}:
             return [], line
-        edits = [(call, name) for call, name in names.items() if isinstance(call, ast.expr)]
-        return [*found.values()], replaced(line, edits)
+        texts = [str(ast.literal_eval(call.args[0])) for call, _ in found]
+        return texts, replaced(line, [(call, function.name) for call, function in found])
 
     def _condition(self, condition: ast.expr, depth: int) -> Iterator[str]:
         line = f"if {self.text(condition)}:"
@@ -129,13 +130,18 @@ class _Written:
         return f"({text})" if isinstance(node, ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr) else text
 
 
-def _script_in(node: ast.AST) -> str:
-    """The text of one PrimFunc that a call makes of it; "" for anything else."""
-    match node:
+def _function_in(call: ast.Call) -> ast.FunctionDef | None:
+    """The PrimFunc that a call makes of its text; None where it makes something else."""
+    match call:
         case ast.Call(func=ast.Attribute(attr="from_source"), args=[ast.Constant(value=str(text))], keywords=[]):
-            return text if re.match(r"@T\.prim_func\b.*\ndef \w+\(", text) and len(ast.parse(text).body) == 1 else ""
+            statements = ast.parse(text).body
         case _:
-            return ""
+            return None
+    match statements:
+        case [ast.FunctionDef(decorator_list=[decorator]) as function] if "T.prim_func" in ast.unparse(decorator):
+            return function
+        case _:
+            return None
 
 
 def _indented(line: str, depth: int) -> Iterator[str]:
