@@ -111,7 +111,8 @@ class CaseRecord(msgspec.Struct):
     target: a row of `generators.targets.TARGETS`. setup: passes that are applied first and are not under test.
     issue: the address or number of TVM's issue. signature: the folder's name as a slug of `corpus.signature`.
     cause: as `corpus.cause.Cause` prints it. load: the path of a file that brings further passes; reading the case does
-    not run it. unoptimised: the script builds without LLVM's optimisation. rate: how many runs of the script show the
+    not run it. unoptimised: the script builds without LLVM's optimisation. goes_on: it builds by
+    the rest of the pipeline. rate: how many runs of the script show the
     failure; null where each does. said: what the script said last when it showed it (`corpus.signature.told_by`).
     by_reference: TVM does not build or run what the passes give.
     """
@@ -137,6 +138,7 @@ class CaseRecord(msgspec.Struct):
     expectations: list[ExpectationRecord] = []
     fill: FillRecord = msgspec.field(default_factory=FillRecord)
     unoptimised: bool = False
+    goes_on: bool = False
     rate: ReproRate | None = None
     said: str = ""
     by_reference: bool = False

@@ -76,7 +76,8 @@ class Finding:
 
     `tvm` is the version that it was seen on; `reduced` is None until a reduction has been run.
     `fault`: whose fault wrong numbers are, in lines for a reader (`fuzzer.trial.whose_fault`).
-    `fill`, `unoptimised`: what uninitialised memory holds in its script, and whether LLVM does not optimise there.
+    `fill`, `unoptimised`, `goes_on`: what uninitialised memory holds in its script, whether LLVM does not optimise
+    there, and whether it builds by the rest of the pipeline.
     `promise`: what the oracle's row says that must hold.
     `cause`: as `str(corpus.cause.Cause)`, "" where it is not known; `blames`: as that has it. `environment`: names and
     versions of what it was seen on, for an issue. `official`: the call that shows it by an official pipeline, as Python
@@ -103,6 +104,7 @@ class Finding:
     fault: tuple[str, ...] = ()
     fill: Fill = Fill()
     unoptimised: bool = False
+    goes_on: bool = False
     promise: str = ""
     cause: str = ""
     blames: str = ""

@@ -83,6 +83,7 @@ class _FindingFields(msgspec.Struct):
     by_reference: bool
     arrays: dict[str, _Elements]
     unreduced: bytes | None = None
+    goes_on: bool = False
     space: str = ""
 
 

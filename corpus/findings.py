@@ -13,7 +13,7 @@ from corpus.finding import Finding
 from corpus.issue import Similar, change_of, issue_text
 from corpus.rate import ReproRate
 from corpus.readme import STATUSES, by_chance, readme_text
-from corpus.repro import can_be_unoptimised, fills_for, repro_text
+from corpus.repro import can_be_unoptimised, can_go_on, fills_for, repro_text
 from corpus.store import StoredCase, contents_of, record_text, write_contents
 from corpus.wording import title_of_failure
 
@@ -36,6 +36,7 @@ def stored_from(finding: Finding) -> StoredCase:
         expectations=finding.expectations,
         fill=finding.fill,
         unoptimised=finding.unoptimised,
+        goes_on=finding.goes_on,
         evidence=finding.verdict.evidence,
         cause=finding.cause or None,
         blames=finding.blames if finding.cause else None,
@@ -55,6 +56,7 @@ def with_each_setting(finding: Finding) -> tuple[Finding, ...]:
     stored = stored_from(small)
     settings = [replace(small, fill=fill) for fill in fills_for(stored)]
     settings += [replace(small, unoptimised=True)] if can_be_unoptimised(stored) else []
+    settings += [replace(one, goes_on=True) for one in tuple(settings)] if can_go_on(stored) else []
     if whole is not None:  # What has been learnt of the finding since is in the reduced one.
         settings += with_each_setting(
             replace(whole, signature=small.signature, at_s=small.at_s, count=small.count, unreduced=None)

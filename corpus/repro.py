@@ -15,12 +15,12 @@ from pathlib import Path
 from corpus.finding import Finding
 from corpus.frames import FRAMES
 from corpus.poison_fill import FILLS, Fill
-from corpus.repro_body import Manner, body_of, module_text, stands_in_the_pipeline
+from corpus.repro_body import Manner, body_of, closes_descriptors, module_text, phase_left, stands_in_the_pipeline
 from corpus.repro_imports import imports_for, needs_late_annotations
 from corpus.store import StoredCase
 from generators.targets import DEFAULT, TARGETS
 from oracles.builds.needs import row_of
-from oracles.evidence import CLOSED_DESCRIPTORS, Died, NotANumber, ReferenceTrap
+from oracles.evidence import NotANumber, ReferenceTrap
 from oracles.scripts import Script, script_for
 from oracles.verdict import BUILD, DOES_NOT_BUILD
 
@@ -53,7 +53,7 @@ def repro_text(stored: StoredCase, single: bool = False) -> str:
         late_annotations=needs_late_annotations(module_text(stored, single)[0]),
         fill=fill_of(stored),
         kernels=runs_kernels(stored),
-        closes=stored.evidence == Died(CLOSED_DESCRIPTORS),
+        closes=closes_descriptors(stored),
         imports=imports_for(body),
         body=body.rstrip("\n"),
     )
@@ -129,6 +129,11 @@ def can_be_unoptimised(stored: StoredCase) -> bool:
     """Whether LLVM may hide from a script what was seen: campaigns build most cases without its optimisation."""
     script = script_of(stored)
     return TARGETS[stored.case.target].kind == DEFAULT and (script.runs or stored.oracle == BUILD)
+
+
+def can_go_on(stored: StoredCase) -> bool:
+    """Whether a build from the front of the pipeline may hide what was seen: passes of it have been applied."""
+    return (script_of(stored).runs or stored.oracle == BUILD) and phase_left(stored) is not None
 
 
 def can_be_by_reference(stored: StoredCase) -> bool:

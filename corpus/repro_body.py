@@ -18,11 +18,12 @@ from corpus.script_losses import with_helper
 from corpus.statements import folded
 from corpus.store import StoredCase
 from generators.case import Case, ModuleText
+from generators.passes.official import rest_of_pipeline
 from generators.passes.row import Phase
-from generators.passes.table import PASSES
+from generators.passes.table import PASSES, default_call
 from generators.targets import DEFAULT, TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS
-from oracles.evidence import Hung, OutOfMemory
+from oracles.evidence import CLOSED_DESCRIPTORS, Died, Hung, OutOfMemory
 from oracles.scripts import Script
 from oracles.verdict import CRASH, DOES_NOT_RUN, HANG
 
@@ -128,7 +129,9 @@ def _built(stored: StoredCase, script: Script, calls: Calls, target: str) -> _Bu
     on_device = TARGETS[stored.case.target].threads and script.runs and calls.use_machine
     build_target = "HERE" if on_device else _UNOPTIMISED if stored.unoptimised else target
     pipeline = ""
-    if stands_in_the_pipeline(stored) and Phase.GROUPED in _phases_given(stored):
+    if stored.goes_on:
+        pipeline = ", relax_pipeline=rest"
+    elif stands_in_the_pipeline(stored) and Phase.GROUPED in _phases_given(stored):
         pipeline = f", relax_pipeline=relax.get_default_pipeline({build_target})"
     compiled = f"tvm.compile(mod, {build_target}{pipeline})"
     where = ("device", "on_device") if on_device else ("tvm.cpu()", "tensor")
@@ -184,10 +187,21 @@ def _passes(parts: _Parts, lines: str, module: str, check: _Check) -> str:
         lines = FRAMES.get_template("whole_pipeline.py.j2").render(culprit=stored.culprit, module=module)
     elif stored.fill.scratch:
         lines += FRAMES.get_template("scratch.py.j2").render(fill=stored.fill)
+    if builds and stored.goes_on:
+        lines += _rest(stored)
     applied = [call.name for call in (*case.setup, *case.passes)]
     if parts.manner.plain and builds and not whole and stored.culprit in PASSES and stored.culprit not in applied:
         lines += f"# tvm.compile applies {stored.culprit}.\n"
     return lines
+
+
+def _rest(stored: StoredCase) -> str:
+    """The line that makes the passes of the pipeline that are still to come."""
+    phase = phase_left(stored)
+    assert phase is not None, "passes of the pipeline have been applied"
+    names = rest_of_pipeline(phase, stored.case.target)
+    passes = "".join(f"    {default_call(name).source},\n" for name in names)
+    return f"rest = tvm.transform.Sequential([  # tvm.compile would begin anew.\n{passes}])\n"
 
 
 def _around(parts: _Parts, check: _Check) -> dict[str, object]:
@@ -200,12 +214,18 @@ def _around(parts: _Parts, check: _Check) -> dict[str, object]:
         "loaded_folder": FOLDER,
         "plain": parts.manner.plain,
         "once": parts.calls.once(check.calls),
+        "closes": closes_descriptors(stored),
         "hang_s": HANG_S if isinstance(stored.evidence, Hung) else None,
         "alarm_s": SLEEPS_S if isinstance(stored.evidence, Hung) else DEADLINE_S,
         "bounds_memory": isinstance(stored.evidence, OutOfMemory),
         "kernels": TARGETS[stored.case.target].threads and (check.names_target or check.builds),
         "on_device": built.on_device,
     }
+
+
+def closes_descriptors(stored: StoredCase) -> bool:
+    """Whether the failure is that descriptors of the process are closed."""
+    return stored.evidence == Died(CLOSED_DESCRIPTORS)
 
 
 def _has_local_functions(module: ModuleText) -> bool:
@@ -258,6 +278,12 @@ def stands_in_the_pipeline(stored: StoredCase) -> bool:
     """Whether the passes leave packed functions, which `tvm.compile` does not take. Whoever brings a module so far has
     applied the official TIR pipeline, so that compiling the module from the start shows what its passes do."""
     return any(phase is not None and phase >= Phase.PACKED for phase in _phases_given(stored))
+
+
+def phase_left(stored: StoredCase) -> Phase | None:
+    """The phase of Relax in which the passes leave the module; None where the pipeline is still to come, or over."""
+    given = [phase for phase in _phases_given(stored) if phase is not None]
+    return given[-1] if given and given[-1].of_relax and given[-1] is not Phase.HIGH else None
 
 
 def _phases_given(stored: StoredCase) -> list[Phase | None]:

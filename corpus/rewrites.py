@@ -113,7 +113,8 @@ def _mode_of_take_backward(script: str) -> Edits:
 def _bound_empty_tuples(script: str) -> Edits:
     """Relax prints a dataflow block whose output is an empty tuple as `a: R.Tuple` above it and `R.tuple()` in it."""
     for node in ast.walk(ast.parse(script)):
-        for one, other in pairwise(getattr(node, "body", ())):
+        body = getattr(node, "body", ())  # that of a lambda is an expression
+        for one, other in pairwise(body if isinstance(body, list) else ()):
             match one, other:
                 case ast.AnnAssign(target=ast.Name(id=name), value=None), ast.With(body=[ast.Expr(value=made), *_]):
                     if ast.unparse(made) == "R.tuple()":

@@ -59,7 +59,8 @@ class StoredCase:
 
     oracle, symptom: what fails, where it fails. expected: (TVM version prefix, outcome), longest prefix wins.
     signature: the slug of the finding, where it came from one. fill: what uninitialised memory holds in its script.
-    unoptimised: its script builds without LLVM's optimisation, which hides the bug.
+    unoptimised: its script builds without LLVM's optimisation, which hides the bug. goes_on: it builds by the passes of
+    the pipeline that are still to come, as `tvm.compile` would begin at its front, which hides the bug.
     evidence: what kind of wrong it is. cause: as `str(corpus.cause.Cause)`, None where it is not known; blames: as that
     has it, None where it is not known, as in older cases.
     rate: how many runs of its script show it; None where each one does. said: what its script said last when it showed
@@ -83,6 +84,7 @@ class StoredCase:
     cause: str | None = None
     blames: str | None = None
     unoptimised: bool = False
+    goes_on: bool = False
     rate: ReproRate | None = None
     said: str = ""
     by_reference: bool = False
@@ -192,6 +194,7 @@ def to_json(stored: StoredCase, arrays: dict[str, Array]) -> JsonObject:
         "expectations": [_expectation_json(expectation, arrays) for expectation in stored.expectations],
         **({"fill": asdict(stored.fill)} if stored.fill != Fill() else {}),
         **({"unoptimised": True} if stored.unoptimised else {}),
+        **({"goes_on": True} if stored.goes_on else {}),
         **({"rate": msgspec.structs.asdict(stored.rate)} if stored.rate else {}),
         **({"said": stored.said} if stored.said else {}),
         **({"by_reference": True} if stored.by_reference else {}),
@@ -287,6 +290,7 @@ def _stored(folder: Path, file: CaseRecord) -> StoredCase:
         expectations=tuple(_read_expectation(entry, len(case.calls), arrays) for entry in file.expectations),
         fill=file.fill.fill(),
         unoptimised=file.unoptimised,
+        goes_on=file.goes_on,
         evidence=file.what_is_wrong(),
         cause=file.cause,
         blames=file.blames,

@@ -28,12 +28,12 @@ from fuzzer.trial.subject.same_results import SameResults, same_results
 from fuzzer.trial.subject.wide_inputs import Widths, wide_calls, widths_of
 from generators.case import EntryCall, PassCall
 from generators.passes.constructors import options_of
+from generators.passes.official import rest_of_pipeline
 from generators.passes.row import Phase
 from generators.passes.table import rest_of_tir_pipeline
 from generators.source import SeededSource
 from generators.tvm_api import PASS_NAMES, IRModule
 from oracles.activities import Interpreting, Working, described
-from oracles.builds.build import rest_of_pipeline
 from oracles.builds.needs import builder_of
 from oracles.checks.well_formed import complaint
 from oracles.forked import Ended, limit_memory

@@ -8,6 +8,9 @@ from functools import cache
 from generators.case import PassCall, Tier
 from generators.passes.row import PassRow, Phase
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call
+from generators.targets import DEFAULT, TARGETS
+
+_GROUPED = (Phase.ANNOTATED, Phase.GROUPED, Phase.FUSED)
 
 
 @cache
@@ -43,6 +46,19 @@ def tier_in_order(
             return "C"
         phase = phase if place.gives is None else place.gives
     return "B"
+
+
+def rest_of_pipeline(phase: Phase, target: str = DEFAULT) -> tuple[str, ...]:
+    """The Relax passes that an official pipeline of the target still has for a module in this phase."""
+    first, *others = TARGETS[target].pipelines
+    names = PIPELINES[others[0] if others and phase in _GROUPED else first]
+    if phase is Phase.HIGH:
+        return names
+    for start, name in enumerate(names):
+        gives = PASSES[name].place.gives
+        if gives is not None and gives > phase:
+            return names[start:]
+    return ()
 
 
 def _idle(name: str) -> PassCall | None:

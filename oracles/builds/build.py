@@ -22,9 +22,10 @@ from tvm import relax
 from generators import tvm_api
 from generators.case import Shape
 from generators.externs import provided
+from generators.passes.official import rest_of_pipeline
 from generators.passes.row import Phase, Role
-from generators.passes.table import PASSES, PIPELINES, default_call, the
-from generators.targets import DEFAULT, TARGETS
+from generators.passes.table import PASSES, default_call, the
+from generators.targets import DEFAULT
 from generators.tvm_api import Device, IRModule, PrimFunc, RuntimeTensor, Target, Type, VirtualMachine
 from oracles.activities import Announce, Building, entering, unannounced
 from oracles.builds.tir_build import compiled_from
@@ -42,7 +43,6 @@ from oracles.walk import walk
 
 _HOST = "llvm"
 """TVM's kind of target for the CPU."""
-_GROUPED = (Phase.ANNOTATED, Phase.GROUPED, Phase.FUSED)
 
 
 VmValue: TypeAlias = (
@@ -93,19 +93,6 @@ def as_built(numbers: Numbers) -> Numbers:
     """The reference's results with the bounds that built code keeps."""
     floor = excess_precision(numbers.starting.module) if numbers.starting.floor is None else None
     return numbers.held_to(floor)
-
-
-def rest_of_pipeline(phase: Phase, target: str = DEFAULT) -> tuple[str, ...]:
-    """The Relax passes that an official pipeline of the target still has for a module in this phase."""
-    first, *others = TARGETS[target].pipelines
-    names = PIPELINES[others[0] if others and phase in _GROUPED else first]
-    if phase is Phase.HIGH:
-        return names
-    for start, name in enumerate(names):
-        gives = PASSES[name].place.gives
-        if gives is not None and gives > phase:
-            return names[start:]
-    return ()
 
 
 def passes_to_come(module: IRModule, phase: Phase, target: str = DEFAULT) -> tuple[str, ...]:

@@ -85,6 +85,7 @@ def whole_finding() -> Finding:
         fault=("whose", "fault"),
         fill=Fill(0xCE, scratch=True),
         unoptimised=True,
+        goes_on=True,
         promise="promise",
         blames="FuseTIR",
         cause="cause",

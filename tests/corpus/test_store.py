@@ -97,8 +97,8 @@ def stored_case(json_text: str | None = None) -> StoredCase:
     return StoredCase(
         case, "a title", "numeric", "wrong result", "FoldConstant", "off by one", "apache/tvm#1",
         (("0.26", "fails"), ("0.27", "passes")), "numeric-FoldConstant-00000000", (expectation,),
-        Fill(0xCE, scratch=True), DeadBinding("relax.add"), unoptimised=True, rate=ReproRate(2, 3), by_reference=True,
-        said="killed by signal 6",
+        Fill(0xCE, scratch=True), DeadBinding("relax.add"), unoptimised=True, goes_on=True,
+        rate=ReproRate(2, 3), by_reference=True, said="killed by signal 6",
     )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ def script(does: str, oracle: str = "survives", closes: bool = False) -> str:
     row = script_for(oracle, None, expectations=False, on_device=False)
     given: dict[str, Any] = {"loaded": None, "module": "", "once": "", "kernels": False, "passes": "", "hang_s": None}
     given |= {"script": row, "check": f"{does}\n", "named_target": None, "bounds_memory": False}
-    body = FRAMES.get_template("body.py.j2").render(given, alarm_s=int(HANGS_S))
+    body = FRAMES.get_template("body.py.j2").render(given, alarm_s=int(HANGS_S), closes=closes)
     frame = FRAMES.get_template("script.py.j2")
     given = {"late_annotations": False, "fill": None, "kernels": False, "imports": "import signal", "closes": closes}
     return frame.render(given, title="t", script=row, body=body)
@@ -59,10 +59,18 @@ def test_how_a_child_ends_is_read_as_it_is_said(tmp_path: Path, does: str, found
     assert (said.kind if isinstance(said, Fails) else type(said)) == found
 
 
-def test_a_child_whose_descriptors_are_closed_has_ended_itself(tmp_path: Path) -> None:
-    said = ending(tmp_path, script("os.closerange(1, 3)\nraise ValueError('unheard')", closes=True))
+@pytest.mark.parametrize(
+    ("does", "kind"),
+    [
+        ("os.closerange(1, 3)\nraise ValueError('unheard')", "exit"),
+        ("os.closerange(1, 3)", "exit"),
+        ("os.closerange(3, 100)", "exit"),
+    ],
+)
+def test_a_child_whose_descriptors_are_closed_has_ended_itself(tmp_path: Path, does: str, kind: str) -> None:
+    said = ending(tmp_path, script(does, closes=True))
     assert isinstance(said, Fails)
-    assert said.kind == "exit"
+    assert said.kind == kind
 
 
 @pytest.mark.parametrize(("does", "found"), [("pass", Gone), ("assert False, 'wrong'", "check")])

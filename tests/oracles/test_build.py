@@ -10,6 +10,7 @@ import tvm
 from tvm import relax
 
 from generators.case import EntryCall
+from generators.passes.official import rest_of_pipeline
 from generators.passes.row import Phase
 from generators.passes.table import PIPELINES, SETUP, TIR_PASSES, default_call
 from generators.source import SeededSource
@@ -21,7 +22,6 @@ from oracles.builds.build import (
     build,
     not_runnable,
     other_devices,
-    rest_of_pipeline,
     unregistered,
 )
 from oracles.reference.numbers import Numbers

@@ -28,13 +28,13 @@ from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.lost import judged_end
 from fuzzer.trial.rejudge import stage_of
 from generators import tvm_api
-from generators.passes.official import calls_of
+from generators.passes.official import calls_of, rest_of_pipeline
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE
 from generators.targets import TARGETS, TargetRow
 from generators.tvm_api import IRModule, Node, Target
 from oracles.activities import Announce, Applying, Building
-from oracles.builds.build import passes_to_come, rest_of_pipeline
+from oracles.builds.build import passes_to_come
 from oracles.checks import pipelines
 from oracles.evidence import AcrossProcesses, BuiltUntyped, Died, Hung, OutOfMemory
 from oracles.forked import limit_memory
