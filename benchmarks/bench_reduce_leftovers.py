@@ -29,8 +29,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from corpus.module_text import live_module, text_of
 from corpus.reduce import Candidate, candidate_of, reduce
+from corpus.scripts.module_text import live_module, text_of
 from corpus.store import CorruptCase, StoredCase, read_case
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan

@@ -18,12 +18,12 @@ from typing import Literal, Protocol
 
 import jinja2
 
+from corpus.causes.severity import SEVERITIES, Severity
 from corpus.escapes import Markdown
 from corpus.migration import difference_before_fields
 from corpus.registry import CASES, SHIPPED, KnownCause, Registry, cause_id, read_registry
 from corpus.regular_files import read_regular
-from corpus.repro_imports import imports_for, needs_late_annotations
-from corpus.severity import SEVERITIES, Severity
+from corpus.scripts.repro_imports import imports_for, needs_late_annotations
 from corpus.store import MOST_TEXT, read_case
 
 ROOT = Path(__file__).resolve().parents[1]

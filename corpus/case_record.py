@@ -18,8 +18,8 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from corpus.migration import evidence_before_fields, evidence_before_schema_3
-from corpus.poison_fill import MEANINGS, Fill
 from corpus.rate import ReproRate
+from corpus.scripts.poison_fill import MEANINGS, Fill
 from generators.case import PassCall
 from generators.passes.constructors import expression
 from oracles.evidence import Evidence
@@ -83,7 +83,7 @@ class ExpectationRecord(msgspec.Struct):
 class FillRecord(msgspec.Struct):
     """The byte that memory from the allocator holds before it is written, while the script runs.
 
-    byte: 0 to 255, a key of `corpus.poison_fill.MEANINGS`. scratch: what PrimFuncs allocate holds it too.
+    byte: 0 to 255, a key of `corpus.scripts.poison_fill.MEANINGS`. scratch: what PrimFuncs allocate holds it too.
     """
 
     byte: int = Fill().byte
@@ -109,12 +109,12 @@ class CaseRecord(msgspec.Struct):
     (`oracles.verdict.Failed`). expected: how `repro.py` ends by version of TVM, a prefix such as "0.27" or "" for all;
     the longest that fits counts. module: the file beside that holds the IRModule, TVMScript or TVM's own JSON.
     target: a row of `generators.targets.TARGETS`. setup: passes that are applied first and are not under test.
-    issue: the address or number of TVM's issue. signature: the folder's name as a slug of `corpus.signature`.
-    cause: as `corpus.cause.Cause` prints it. load: the path of a file that brings further passes; reading the case does
-    not run it. unoptimised: the script builds without LLVM's optimisation. goes_on: it builds by
+    issue: the address or number of TVM's issue. signature: the folder's name as a slug of `corpus.causes.signature`.
+    cause: as `corpus.causes.cause.Cause` prints it. load: the path of a file that brings further passes; reading the
+    case does not run it. unoptimised: the script builds without LLVM's optimisation. goes_on: it builds by
     the rest of the pipeline. rate: how many runs of the script show the
-    failure; null where each does. said: what the script said last when it showed it (`corpus.signature.told_by`).
-    by_reference: TVM does not build or run what the passes give.
+    failure; null where each does. said: what the script said last when it showed it
+    (`corpus.causes.signature.told_by`). by_reference: TVM does not build or run what the passes give.
     """
 
     schema: int

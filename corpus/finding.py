@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from corpus.poison_fill import Fill
+from corpus.causes.signature import Signature
 from corpus.rate import ReproRate
-from corpus.signature import Signature
+from corpus.scripts.poison_fill import Fill
 from generators.case import Argument, Case, Shape, Tier
 from generators.dtypes import Array
 from oracles.verdict import Failed
@@ -79,11 +79,11 @@ class Finding:
     `fill`, `unoptimised`, `goes_on`: what uninitialised memory holds in its script, whether LLVM does not optimise
     there, and whether it builds by the rest of the pipeline.
     `promise`: what the oracle's row says that must hold.
-    `cause`: as `str(corpus.cause.Cause)`, "" where it is not known; `blames`: as that has it. `environment`: names and
-    versions of what it was seen on, for an issue. `official`: the call that shows it by an official pipeline, as Python
-    text over `Module`; "" where none is known. `own_fault`: what raised in passfuzz while more was asked of the
-    finding, which makes its cause a guess; usually "". `rate`: how many of its runs its script showed it in; None
-    where each one did. `said`: as `corpus.signature.told_by` gives it, of the run that confirmed it.
+    `cause`: as `str(corpus.causes.cause.Cause)`, "" where it is not known; `blames`: as that has it. `environment`:
+    names and versions of what it was seen on, for an issue. `official`: the call that shows it by an official pipeline,
+    as Python text over `Module`; "" where none is known. `own_fault`: what raised in passfuzz while more was asked of
+    the finding, which makes its cause a guess; usually "". `rate`: how many of its runs its script showed it in; None
+    where each one did. `said`: as `corpus.causes.signature.told_by` gives it, of the run that confirmed it.
     `by_reference`: TVM does not build or run what the passes give, so that the reference alone shows it.
     `unreduced`: the same as it was found, to be shown where a script does not show what reduction has left; None where
     that is certain, or nothing was left out.

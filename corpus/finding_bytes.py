@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from corpus.causes.signature import Signature
 from corpus.encoding import UnreadableArgument, decode, encode
 from corpus.finding import Aftermath, Expectation, Finding, ReductionStats
-from corpus.poison_fill import MEANINGS, Fill
 from corpus.rate import ReproRate
-from corpus.signature import Signature
+from corpus.scripts.poison_fill import MEANINGS, Fill
 from generators.case import Argument, Case, EntryCall, ModuleText, Origin, PassCall, Tier
 from generators.dtypes import Array
 from oracles.verdict import Failed

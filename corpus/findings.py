@@ -13,7 +13,7 @@ from corpus.finding import Finding
 from corpus.issue import Similar, change_of, issue_text
 from corpus.rate import ReproRate
 from corpus.readme import STATUSES, by_chance, readme_text
-from corpus.repro import can_be_unoptimised, can_go_on, fills_for, repro_text
+from corpus.scripts.repro import can_be_unoptimised, can_go_on, fills_for, repro_text
 from corpus.store import StoredCase, contents_of, record_text, write_contents
 from corpus.wording import title_of_failure
 

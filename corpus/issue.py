@@ -2,7 +2,7 @@
 
 It follows LLVM's guidelines for issues that a fuzzer has found (https://discourse.llvm.org/t/82556): they say that a
 fuzzer found them, hold a minimised script and how to run it, name the version, and do not repeat what is known. The
-script has no harness (`corpus.repro.plain_text`); `repro.py` beside it is what CI runs.
+script has no harness (`corpus.scripts.repro.plain_text`); `repro.py` beside it is what CI runs.
 """
 
 from __future__ import annotations
@@ -10,12 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from corpus.causes.tracebacks import (
+    backtrace_text,
+    crashing_function,
+    link_to,
+    raised_text,
+    raising_frame,
+    traceback_text,
+)
 from corpus.escapes import Markdown, one_line
 from corpus.finding import Finding
 from corpus.readme import ERRORS, LONGEST_OUTPUTS, NOTHING, actual, by_chance, expected, shortened
-from corpus.repro import fill_of, plain_text, runs_kernels, script_of
+from corpus.scripts.repro import fill_of, plain_text, runs_kernels, script_of
 from corpus.store import StoredCase
-from corpus.tracebacks import backtrace_text, crashing_function, link_to, raised_text, raising_frame, traceback_text
 from corpus.wording import is_native, severity_line, title_of_failure
 from generators.case import Tier
 from oracles.evidence import Hung, OutOfMemory, ReferenceTrap

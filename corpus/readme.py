@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from corpus.causes.tracebacks import crashing_function, of_runtime, raised_text
 from corpus.escapes import Markdown, one_line
 from corpus.rate import ReproRate
-from corpus.repro import runs_kernels, script_of, shown_by_script
+from corpus.scripts.repro import runs_kernels, script_of, shown_by_script
 from corpus.store import StoredCase
-from corpus.tracebacks import crashing_function, of_runtime, raised_text
 from corpus.wording import is_native, subject_of, undefined
 from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.evidence import ReferenceTrap

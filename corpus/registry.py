@@ -23,11 +23,11 @@ import msgspec
 import tomlkit
 from packaging.version import InvalidVersion, Version
 
-from corpus.blamed import blamed_by_text
+from corpus.causes.blamed import blamed_by_text
+from corpus.causes.severity import Severity
 from corpus.escapes import is_slug, one_line
 from corpus.named_errors import naming
 from corpus.regular_files import read_regular
-from corpus.severity import Severity
 from corpus.store import LONGEST_REASON, MOST_TEXT, UNREADABLE, why, write_atomically
 from corpus.toml_text import in_lines, line_of, without_comments_below
 from corpus.wanted import misfit
@@ -62,10 +62,10 @@ EntryValue: TypeAlias = str | bool | tuple[str, ...]
 class KnownCause:
     """An entry.
 
-    cause: as `str(corpus.cause.Cause)`, "" of a limit that is known by its quote alone; also: causes that a person has
-    found to be the same bug. title: one line, as of an issue. versions: of TVM, on which it was seen. link: an issue or
-    pull request. root: file:function in TVM's source. case: the folder in `cases` beside the registry that shows it.
-    note: for people. quote: of a limit, the sentence of TVM's message that states it, at least SHORTEST_QUOTE
+    cause: as `str(corpus.causes.cause.Cause)`, "" of a limit that is known by its quote alone; also: causes that a
+    person has found to be the same bug. title: one line, as of an issue. versions: of TVM, on which it was seen. link:
+    an issue or pull request. root: file:function in TVM's source. case: the folder in `cases` beside the registry that
+    shows it. note: for people. quote: of a limit, the sentence of TVM's message that states it, at least SHORTEST_QUOTE
     characters. fixed_in: the version of TVM, where the status is "fixed-in". seen: the day it was last seen,
     "YYYY-MM-DD". tier: the best of all sightings. severity: "" where no person has said. passes: their names, the one
     to blame first. blames: whom the causes blame, () for no pass; None in entries of older versions and of people.

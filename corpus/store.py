@@ -1,7 +1,8 @@
 """Case folders: `case.json`, `module.py`, `repro.py`, `README.md`, and `inputs.npz` where inputs are large.
 
 Text, not a seed: seeds go stale when a generator changes. Every schema that was ever written stays readable.
-A folder appears whole or not at all. What the files say is decided elsewhere (see `corpus.repro`, `corpus.readme`).
+A folder appears whole or not at all. What the files say is decided elsewhere (see `corpus.scripts.repro`,
+`corpus.readme`).
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from corpus.case_record import SCHEMA, SHAPES, CaseRecord, CaseSchema, Expectati
 from corpus.encoding import UnreadableArgument, decode, encode
 from corpus.escapes import is_slug, one_line
 from corpus.finding import Expectation
-from corpus.module_text import UnreadableModule, with_imports, without_imports
 from corpus.named_errors import naming
-from corpus.poison_fill import Fill
 from corpus.rate import ReproRate
 from corpus.regular_files import MEBIBYTE, NotRegular, read_regular
+from corpus.scripts.module_text import UnreadableModule, with_imports, without_imports
+from corpus.scripts.poison_fill import Fill
 from corpus.whole_folder import write_folder
 from generators.case import Argument, Case, EntryCall, ModuleText, Origin, PassCall
 from generators.dtypes import Array
@@ -61,10 +62,10 @@ class StoredCase:
     signature: the slug of the finding, where it came from one. fill: what uninitialised memory holds in its script.
     unoptimised: its script builds without LLVM's optimisation, which hides the bug. goes_on: it builds by the passes of
     the pipeline that are still to come, as `tvm.compile` would begin at its front, which hides the bug.
-    evidence: what kind of wrong it is. cause: as `str(corpus.cause.Cause)`, None where it is not known; blames: as that
-    has it, None where it is not known, as in older cases.
+    evidence: what kind of wrong it is. cause: as `str(corpus.causes.cause.Cause)`, None where it is not known; blames:
+    as that has it, None where it is not known, as in older cases.
     rate: how many runs of its script show it; None where each one does. said: what its script said last when it showed
-    it (`corpus.signature.told_by`), "" where that is not known. by_reference: TVM does not build or run what
+    it (`corpus.causes.signature.told_by`), "" where that is not known. by_reference: TVM does not build or run what
     the passes give, so that the reference alone shows it. difference: what the culprit did to the functions, as a
     unified diff; fault: lines on whose fault it is; None where an older passfuzz has written them into reports alone.
     """

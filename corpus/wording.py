@@ -8,12 +8,12 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from corpus.causes.severity import severity_of
+from corpus.causes.signature import operators_in
+from corpus.causes.tracebacks import crashing_function, of_runtime, raised_text, raising_frame
 from corpus.escapes import one_line
-from corpus.repro import script_of
-from corpus.severity import severity_of
-from corpus.signature import operators_in
+from corpus.scripts.repro import script_of
 from corpus.store import StoredCase
-from corpus.tracebacks import crashing_function, of_runtime, raised_text, raising_frame
 from generators.case import ModuleText
 from generators.passes.table import TIR_PASSES
 from generators.targets import TARGETS

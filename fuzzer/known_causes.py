@@ -13,13 +13,13 @@ from pathlib import Path
 
 from typing_extensions import assert_never
 
-from corpus.blamed import only
-from corpus.cause import cause_of
+from corpus.causes.blamed import only
+from corpus.causes.cause import cause_of
+from corpus.causes.signature import names_culprit, signature_of
 from corpus.escapes import one_line
 from corpus.registry import BadRegistry, KnownCause, Registry, cause_id, read_registry
 from corpus.regular_files import read_regular
 from corpus.replayable import replayable
-from corpus.signature import names_culprit, signature_of
 from corpus.signature_baseline import read_known
 from corpus.store import MOST_TEXT, CorruptCase, StoredCase
 from fuzzer.errors import UsageError, tell

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
+from corpus.causes.throw_site import ThrowSite, thrown_at
 from corpus.escapes import issue_url
 from corpus.finding import Finding
 from corpus.issue import Similar
 from corpus.registry import KnownCause, Registry
-from corpus.throw_site import ThrowSite, thrown_at
 from reports.causes import causes_of
 from reports.finding_row import NO_CULPRIT, FindingRow
 

@@ -23,10 +23,10 @@ NAMES_FILE = Path(__file__).with_name("script_names.txt")
 """Dotted names, one a line; one that ends in `*` stands for all below it. `tests/generators/test_script_shape.py` holds
 them against TVM."""
 _ROOTS = frozenset({"T", "R", "I", "tvm", "np", "Axis", "TypeVar"})
-"""What a script may name besides its own names (`corpus.module_text.script_names`)."""
+"""What a script may name besides its own names (`corpus.scripts.module_text.script_names`)."""
 _FUNCTIONS = frozenset({"range", "float", "int", "bool", "len", "min", "max", "abs", "iter", "TypeVar"})
 _HELPERS = frozenset({"retyped", "laid_out", "ranged"})
-"""`corpus.script_losses.HELPERS`, in the lines after a module."""
+"""`corpus.scripts.script_losses.HELPERS`, in the lines after a module."""
 _AS_VARIABLES = frozenset(
     """abs all any bin bool bytes chr dict filter float format hash hex id input int iter len list map max min next oct
     ord pow range repr reversed round set slice sorted str sum tuple type zip""".split()  # noqa: SIM905 - a list of words
@@ -233,7 +233,7 @@ def _is_plain_statement(node: ast.stmt) -> bool:
 
 def _stand_alone(statements: list[ast.stmt]) -> bool:
     """Whether no line holds parts of two statements: the lines of imports and docstrings are cut out before TVM sees
-    the rest (`corpus.module_text.without_imports`), which must not turn a text into code."""
+    the rest (`corpus.scripts.module_text.without_imports`), which must not turn a text into code."""
     return all((one.end_lineno or 0) < other.lineno for one, other in pairwise(statements))
 
 

@@ -39,8 +39,8 @@ class FindingRow:
     the first sighting. count: how often it was seen. known: by its cause or signature, so not a failure.
     case, repro: paths relative to OUT. reduced: bindings_before, bindings, statements_before, statements,
     passes_before, passes, oracle_calls, seconds; empty while it is not reduced.
-    cause: what people count, as `str(corpus.cause.Cause)`; "" in files of older versions. blames: whom that blames, ""
-    for no pass; None in files of older versions. standing, title, link: of
+    cause: what people count, as `str(corpus.causes.cause.Cause)`; "" in files of older versions. blames: whom that
+    blames, "" for no pass; None in files of older versions. standing, title, link: of
     that cause, as the registry of known causes has it. entry: the ID of its entry there.
     evidence: what kind of wrong it is, as in `case.json`.
     """

@@ -16,9 +16,9 @@ from itertools import groupby
 import jinja2
 from markupsafe import Markup
 
+from corpus.causes.severity import ODD_ORDER, Severity
 from corpus.escapes import IN_MARKUP, issue_url, one_line, visible
 from corpus.number_of import number_of
-from corpus.severity import ODD_ORDER, Severity
 from reports import pictures
 from reports.causes import CauseRow, headline
 from reports.finding_files import Files, FindingFiles, no_files

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from corpus.severity import ODD_ORDER, SEVERITIES, Severity
-from corpus.severity import severity_of as severity_of_failure
+from corpus.causes.severity import ODD_ORDER, SEVERITIES, Severity
+from corpus.causes.severity import severity_of as severity_of_failure
 from reports.causes import CauseRow
 from reports.finding_row import FindingRow
 

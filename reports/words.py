@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from typing_extensions import assert_never
 
+from corpus.causes.severity import Severity
 from corpus.escapes import one_line
 from corpus.number_of import number_of
-from corpus.severity import Severity
 from oracles.evidence import ReferenceTrap
 from oracles.verdict import Skipped
 from reports.causes import CauseRow

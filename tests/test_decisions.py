@@ -29,13 +29,13 @@ ENDS = {"startswith", "endswith", "removeprefix", "removesuffix"}
 COLLECTIONS = {"frozenset", "set", "tuple"}
 
 READ = {
-    "corpus/blamed.py": (1, "causes in a registry of an older version, or that a person has written"),
-    "corpus/cause.py": (3, "what TVM raises"),
-    "corpus/cause_message.py": (3, "what TVM and Python raise"),
+    "corpus/causes/blamed.py": (1, "causes in a registry of an older version, or that a person has written"),
+    "corpus/causes/cause.py": (3, "what TVM raises"),
+    "corpus/causes/cause_message.py": (3, "what TVM and Python raise"),
     "corpus/migration.py": (16, "messages in case folders of old schemas, which lack evidence"),
-    "corpus/statements.py": (1, "constructors of passes"),
+    "corpus/scripts/statements.py": (1, "constructors of passes"),
     "corpus/store.py": (1, "scripts of modules"),
-    "corpus/tracebacks.py": (7, "what Python and TVM print"),
+    "corpus/causes/tracebacks.py": (7, "what Python and TVM print"),
     "corpus/wording.py": (2, "kinds of errors that TVM raised"),
     "fuzzer/commands/doctor.py": (1, "names of probes"),
     "fuzzer/coverage/count.py": (1, "the source files that rows of passes name"),

@@ -8,7 +8,7 @@ import tvm_ffi
 from tvm import relax, tirx
 
 from corpus.finding import ReductionStats
-from corpus.module_text import live_module, text_of
+from corpus.scripts.module_text import live_module, text_of
 from generators import tvm_api as T
 from generators.case import Case, EntryCall, PassCall
 

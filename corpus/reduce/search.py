@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 
-from corpus.module_text import text_of
 from corpus.reduce.ahead import Ahead, Elsewhere, PriorAnswers, attempts_after
 from corpus.reduce.candidate import Candidate, Smallest, StepStats, smallest_of
 from corpus.reduce.draft import ModuleDraft, NotApplicable
@@ -19,6 +18,7 @@ from corpus.reduce.prim_func import named_operators
 from corpus.reduce.prune import pruned
 from corpus.reduce.realise import GaveUp, Realised, as_it_is, realise
 from corpus.reduce.strategies import Attempt, all_that_can_go
+from corpus.scripts.module_text import text_of
 from generators import tvm_api as T
 from generators.case import Argument, EntryCall, Shape
 

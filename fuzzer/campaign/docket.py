@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from corpus.cause import cause_of
-from corpus.signature import signature_of
+from corpus.causes.cause import cause_of
+from corpus.causes.signature import signature_of
 from fuzzer.protocol import Failure
 from oracles.verdict import WRONG_RESULT, Failed
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from corpus.causes.throw_site import ThrowSite, thrown_at
 from corpus.finding import Finding
 from corpus.issue import Similar
-from corpus.throw_site import ThrowSite, thrown_at
 from fuzzer.known_causes import Known
 from fuzzer.similar import similar
 from generators.case import Tier

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
-from corpus.cause import cause_of
+from corpus.causes.cause import cause_of
 from corpus.escapes import Markdown, one_line
-from corpus.module_text import text_of
 from corpus.readme import readme_text, seed_text
-from corpus.repro import repro_text
+from corpus.scripts.module_text import text_of
+from corpus.scripts.repro import repro_text
 from corpus.store import MOST_TEXT, StoredCase, contents_of, write_contents
 from fuzzer.capture.expression import guessed, pass_file, readable, row_for
 from fuzzer.capture.messages import CaseMade, NotMade, Settled, Task

@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import get_args
 
-from corpus.blamed import only
+from corpus.causes.blamed import only
 from corpus.escapes import is_slug, one_line
 from corpus.promotion import copy_case, readable_slug
 from corpus.registry import CASES, BadRegistry, KnownCause, Registry, Status, add_entries, cause_id, change_entries

@@ -18,7 +18,7 @@ from corpus.named_errors import naming
 from corpus.own import MARK
 from corpus.rate import ReproRate
 from corpus.regular_files import read_regular
-from corpus.repro import json_beside
+from corpus.scripts.repro import json_beside
 from corpus.store import MOST_TEXT, write_contents
 from corpus.whole_folder import write_folder
 from fuzzer.errors import UsageError

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpus.answers import CANNOT_RUN, FAILS, PASSES
-from corpus.loaded_file import loaded_environment
 from corpus.rate import ReproRate
-from corpus.repro import json_beside
+from corpus.scripts.loaded_file import loaded_environment
+from corpus.scripts.repro import json_beside
 from corpus.whole_folder import write_folder
 from fuzzer.errors import EnvironmentFault
 from fuzzer.oneshot.messages import ByReference, Reduction

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import get_args
 
-from corpus.blamed import only
+from corpus.causes.blamed import only
 from corpus.escapes import one_line
 from corpus.number_of import number_of
 from corpus.registry import (

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from corpus.module_text import UnreadableModule, module_of_file
-from corpus.script_modules import alone, lacks_metadata, may_make, modules_in, script_part
+from corpus.scripts.module_text import UnreadableModule, module_of_file
+from corpus.scripts.script_modules import alone, lacks_metadata, may_make, modules_in, script_part
 from corpus.store import CorruptCase, read_case
 from fuzzer.errors import EnvironmentFault, UsageError, of_system
 from fuzzer.given_paths import FILE_BYTES, case_folder, picked, read_load, unreadable

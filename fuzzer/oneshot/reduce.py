@@ -9,14 +9,14 @@ from pathlib import Path
 
 import tvm
 
+from corpus.causes.signature import operators_in, signature_of
 from corpus.finding import Finding, stats_row
 from corpus.findings import folder_of, stored_from, with_each_setting
 from corpus.rate import ReproRate
 from corpus.reduce import Candidate, Smallest, as_case
 from corpus.reduce.candidate import count_bindings, count_statements
 from corpus.registry import SHIPPED, read_registry
-from corpus.repro import can_be_by_reference, repro_text
-from corpus.signature import operators_in, signature_of
+from corpus.scripts.repro import can_be_by_reference, repro_text
 from corpus.store import contents_of
 from fuzzer.oneshot.keep import found_in, line_of, lines_of, matches
 from fuzzer.oneshot.messages import STOP, Better, ByReference, Kept, NothingFails, Reduction, Request

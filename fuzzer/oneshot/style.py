@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from corpus.module_text import inline_constants, text_of, with_imports, without_imports
-from corpus.rewrites import readable
+from corpus.scripts.module_text import inline_constants, text_of, with_imports, without_imports
+from corpus.scripts.rewrites import readable
 from generators.tvm_api import IRModule, script_of
 
 _METADATA = re.compile(r"^metadata\s*=", re.MULTILINE)

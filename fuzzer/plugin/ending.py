@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from corpus.cause import cause_of
+from corpus.causes.cause import cause_of
+from corpus.causes.signature import operators_in, signature_of
 from corpus.finding import Finding
 from corpus.findings import keep_finding, save_finding, stored_from
 from corpus.issue import issue_text
-from corpus.module_text import live_module
 from corpus.readme import readme_text
 from corpus.reduce import candidate_of
-from corpus.signature import operators_in, signature_of
+from corpus.scripts.module_text import live_module
 from corpus.store import write_atomically, write_case
 from fuzzer.campaign.finding_rows import FindingRows
 from fuzzer.campaign.out_folder import UNCONFIRMED

@@ -17,10 +17,10 @@ from pathlib import Path
 import msgspec
 
 from corpus.escapes import one_line, slug_of
-from corpus.module_text import text_of
 from corpus.readme import seed_text
 from corpus.regular_files import read_regular
-from corpus.repro import repro_text
+from corpus.scripts.module_text import text_of
+from corpus.scripts.repro import repro_text
 from corpus.store import MOST_TEXT, UNREADABLE, CorruptCase, StoredCase, why, write_case
 from fuzzer.plugin.harvested import Digest, Harvested, NoSeed, Seed
 from fuzzer.plugin.modules import FOLDER

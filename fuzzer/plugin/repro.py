@@ -1,12 +1,12 @@
 """A script for a finding in a pass that no line of Python constructs: it runs the test that applies the pass again.
 
-Scripts for all other findings are `corpus.repro`'s, and need tvm and numpy only.
+Scripts for all other findings are `corpus.scripts.repro`'s, and need tvm and numpy only.
 """
 
 from __future__ import annotations
 
 from corpus.frames import FRAMES
-from corpus.repro import title_of
+from corpus.scripts.repro import title_of
 from corpus.store import StoredCase
 from fuzzer.versions import MISSING, passfuzz_version
 

@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 from typing_extensions import assert_never
 
-from corpus.signature import Signature, operators_in, signature_of
+from corpus.causes.signature import Signature, operators_in, signature_of
 from fuzzer.plugin.budget import TestBudget, limit_cpu
 from fuzzer.plugin.modules import keep_module, module_file
 from fuzzer.plugin.spy import Missed, Spy

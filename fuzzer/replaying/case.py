@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corpus.answers import last_line
-from corpus.loaded_file import loaded_environment
 from corpus.portable.text import adapted, with_shims
 from corpus.registry import Registry
 from corpus.regular_files import read_regular
 from corpus.replayable import Replayable
-from corpus.repro import shown_by_script
+from corpus.scripts.loaded_file import loaded_environment
+from corpus.scripts.repro import shown_by_script
 from corpus.store import CorruptCase, StoredCase
 from fuzzer.parsing import PARSING
 from fuzzer.processes.scratch import scratch_folder

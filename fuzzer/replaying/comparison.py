@@ -1,8 +1,8 @@
 """Whether a failure is the one that a case records, and what that makes of the case on one TVM. No TVM here.
 
 Two failures are one where they show in the same way and, for an exception, where they have one cause: the same by
-`corpus.cause`, or one that the registry has for the case, or the same message without names and numbers. A script may
-show a bug in another way than the oracle that found it: what it said when it was found is recorded, too.
+`corpus.causes.cause`, or one that the registry has for the case, or the same message without names and numbers. A
+script may show a bug in another way than the oracle that found it: what it said when it was found is recorded, too.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from packaging.version import InvalidVersion, Version
 from typing_extensions import assert_never
 
 from corpus.case_record import ScriptOutcome
-from corpus.cause import cause_of
+from corpus.causes.cause import cause_of
+from corpus.causes.signature import message_of_failure, normalise, told_by
 from corpus.portable.wording import in_words_of_today
 from corpus.registry import Registry
-from corpus.signature import message_of_failure, normalise, told_by
 from corpus.store import StoredCase
 from fuzzer.replaying.ending import BrokenScript, Ending, Fails, Gone, Unportable, WrongByReference
 from oracles.evidence import AnotherForm, Died, Hung, LeftForVm, NotReadBack, OutOfMemory, ReferenceTrap

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from typing_extensions import assert_never
 
-from corpus.signature import signature_of
+from corpus.causes.signature import signature_of
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.options import JudgeOptions
 from fuzzer.trial.record import Record

@@ -13,8 +13,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from typing_extensions import assert_never
 
+from corpus.causes.signature import signature_of
 from corpus.reduce import Candidate
-from corpus.signature import signature_of
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Heard, in_child
 from fuzzer.protocol import LONGEST_DETAIL, Failure, Found, Plan

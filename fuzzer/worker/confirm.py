@@ -1,8 +1,8 @@
 """Confirms findings: a finding counts when its own repro.py shows it in a fresh process. No TVM here.
 
 A script that says that the bug is gone is tried with other settings: with other bytes in uninitialised memory that it
-reads (`corpus.poison_fill`), and without LLVM's optimisation where it builds, as most cases were. What is kept is the
-script that shows it, and the first one where none does.
+reads (`corpus.scripts.poison_fill`), and without LLVM's optimisation where it builds, as most cases were. What is kept
+is the script that shows it, and the first one where none does.
 Where a target runs in threads, no script of TVM's alone can show numbers without a device: there `passfuzz check` must
 find the case wrong. What a device has shown, the script shows there.
 """
@@ -17,13 +17,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corpus.answers import CANNOT_RUN, FAILS, PASSES, child_end, last_line, whole_last_line
+from corpus.causes.signature import told_by
+from corpus.causes.tracebacks import crashing_function
 from corpus.finding import Finding
 from corpus.findings import save_finding, stored_from, with_each_setting
-from corpus.loaded_file import loaded_environment
 from corpus.rate import ReproRate
-from corpus.repro import can_be_by_reference, shown_by_script
-from corpus.signature import told_by
-from corpus.tracebacks import crashing_function
+from corpus.scripts.loaded_file import loaded_environment
+from corpus.scripts.repro import can_be_by_reference, shown_by_script
 from fuzzer.processes.run_guarded import run_guarded
 from fuzzer.processes.start import module_command
 from fuzzer.results import rows_of

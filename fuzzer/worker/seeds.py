@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.module_text import live_module
+from corpus.scripts.module_text import live_module
 from corpus.store import CorruptCase, StoredCase, read_case
 from fuzzer.trial.subject.flaws import flaw_of
 from fuzzer.trial.subject.inputs import ENTRY, facts_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from corpus.finding import Finding
-from corpus.module_text import text_of
 from corpus.reduce import Candidate
+from corpus.scripts.module_text import text_of
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrinking.odd_order import NotCounted, counted

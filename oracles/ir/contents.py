@@ -1,7 +1,7 @@
 """What a module holds, as kinds: of the values of its Relax functions, and of what is special of its PrimFuncs.
 
-For failures of which nothing else is known than the pass (`corpus.cause`): what is left in a reduced module is what the
-failure needs. Kinds are those of `oracles.ir.rewrite`: names, extents and counts do not count.
+For failures of which nothing else is known than the pass (`corpus.causes.cause`): what is left in a reduced module is
+what the failure needs. Kinds are those of `oracles.ir.rewrite`: names, extents and counts do not count.
 """
 
 from __future__ import annotations

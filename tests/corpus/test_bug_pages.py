@@ -11,8 +11,8 @@ from typing import Literal
 import pytest
 
 from corpus.bug_pages import INDEX, PAGES, AmbiguousPage, Bug, of_registry, pages, slug, write
+from corpus.causes.severity import SEVERITIES, Severity
 from corpus.registry import SHIPPED, KnownCause, Registry, cause_id, read_registry
-from corpus.severity import SEVERITIES, Severity
 from tests.corpus.markdown_shape import shape, words
 from tests.hostile import HOSTILE
 

@@ -17,9 +17,9 @@ import tvm
 from markdown_it import MarkdownIt
 
 from corpus.escapes import Markdown
-from corpus.module_text import live_module, text_of
 from corpus.replayable import CORPUS, replayable
-from corpus.repro import repro_text, runs_kernels
+from corpus.scripts.module_text import live_module, text_of
+from corpus.scripts.repro import repro_text, runs_kernels
 from corpus.store import CorruptCase, StoredCase, read_case
 from fuzzer.trial.cause.stored_cause import cause_of_case
 from oracles.forked import forked

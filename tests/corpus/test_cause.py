@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from corpus.cause import LONGEST, UNCERTAIN, Cause, FailureFacts, Rewrite, cause_of
+from corpus.causes.cause import LONGEST, UNCERTAIN, Cause, FailureFacts, Rewrite, cause_of
 from oracles.evidence import (
     AcrossProcesses,
     Died,

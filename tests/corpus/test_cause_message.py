@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corpus.cause import UNCERTAIN, FailureFacts, cause_of
+from corpus.causes.cause import UNCERTAIN, FailureFacts, cause_of
 from oracles.evidence import Died
 from oracles.verdict import CRASH, Failed
 from tests.corpus.test_cause import raised, thrown

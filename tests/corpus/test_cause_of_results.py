@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from corpus.cause import UNCERTAIN, FailureFacts, Rewrite, cause_of
+from corpus.causes.cause import UNCERTAIN, FailureFacts, Rewrite, cause_of
 from generators.passes.row import Role
 from generators.passes.table import PASSES
 from oracles.evidence import AnotherForm, AttributeGone, ChangedSignature, NotANumber, ReferenceTrap

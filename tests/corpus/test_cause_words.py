@@ -16,13 +16,13 @@ from corpus.registry import SHIPPED, read_registry
 from tests.source_trees import ROOT, nodes_of, tree_of
 
 UNSEEN = {
-    "corpus/cause.py": {
+    "corpus/causes/cause.py": {
         "a crash",
         "takes memory without bound",
         "loses the attribute",
         "a store",
     },
-    "corpus/cause_message.py": {"Error in pass:", "Error message:"},
+    "corpus/causes/cause_message.py": {"Error in pass:", "Error message:"},
     "fuzzer/trial/cause/folded.py": set(),
     "fuzzer/trial/cause/left_for_vm.py": {", and does not say why"},
     "fuzzer/trial/cause/lowered.py": {"with the number"},

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from corpus.blamed import blamed_by_text
-from corpus.cause import UNCERTAIN, Cause, cause_of
-from corpus.culprit import Blamed, culprit_from, culprit_in, schedule_of
+from corpus.causes.blamed import blamed_by_text
+from corpus.causes.cause import UNCERTAIN, Cause, cause_of
+from corpus.causes.culprit import Blamed, culprit_from, culprit_in, schedule_of
 from generators.case import PassCall
 from generators.passes.row import Role
 from generators.passes.table import PASSES, the

@@ -15,6 +15,7 @@ from hypothesis import example, given
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from corpus.causes.signature import Signature
 from corpus.escapes import (
     Markdown,
     Written,
@@ -30,7 +31,6 @@ from corpus.escapes import (
 from corpus.finding import Aftermath, Finding
 from corpus.issue import issue_text
 from corpus.readme import readme_text, seed_text
-from corpus.signature import Signature
 from corpus.store import StoredCase
 from generators.case import Case, EntryCall, ModuleText, Origin, PassCall
 from oracles.verdict import CRASH, HANG, WRONG_RESULT, Failed

@@ -10,9 +10,9 @@ import pytest
 
 from corpus import own
 from corpus.case_texts import texts_of
+from corpus.causes.signature import signature_of
 from corpus.finding import Expectation, Finding, ReductionStats, flatten_outputs
 from corpus.findings import save_finding
-from corpus.signature import signature_of
 from corpus.store import read_case
 from generators.case import Case, ModuleText, Origin, PassCall, Shape
 from oracles.verdict import WRONG_RESULT, Failed

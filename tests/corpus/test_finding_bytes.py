@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from corpus.finding import Aftermath, Expectation, Finding, ReductionStats
 from corpus.finding_bytes import UnreadableFinding, from_bytes, is_readable, to_bytes
-from corpus.poison_fill import Fill
 from corpus.rate import ReproRate
+from corpus.scripts.poison_fill import Fill
 from generators.case import Case, EntryCall, ModuleText, Origin, PassCall, Shape
 from generators.dtypes import FLOAT8, FLOATS, INTEGERS, numpy_dtype
 from oracles.evidence import InKernel

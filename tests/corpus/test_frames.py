@@ -10,8 +10,8 @@ import jinja2.nodes
 import pytest
 
 from corpus.frames import FRAMES, WIDTH, entries
-from corpus.poison_fill import Fill
-from corpus.repro_calls import ScriptCall
+from corpus.scripts.poison_fill import Fill
+from corpus.scripts.repro_calls import ScriptCall
 from tests.source_trees import ROOT, nodes_of, tree_of
 
 WRITERS = [

@@ -10,12 +10,12 @@ from typing import get_args
 import pytest
 from markdown_it import MarkdownIt
 
+from corpus.causes.severity import SEVERITIES
 from corpus.finding import Aftermath, Expectation, Finding, ReductionStats
 from corpus.findings import save_finding, stored_from
 from corpus.issue import issue_text
 from corpus.registry import SHIPPED, read_registry
-from corpus.repro import plain_text
-from corpus.severity import SEVERITIES
+from corpus.scripts.repro import plain_text
 from corpus.wording import TAGS, severity_line, title_of_failure, undefined
 from generators.case import Case, EntryCall, ModuleText, PassCall, Tier
 from oracles.evidence import Died, Evidence, Hung, LeftForVm, NotANumber, OutOfMemory, ReferenceTrap, TrapKind

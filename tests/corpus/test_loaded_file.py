@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from corpus import imported_files
-from corpus.loaded_file import MOST_BYTES, literal_of, loaded_environment, loaded_file
-from corpus.repro import repro_text
+from corpus.scripts import imported_files
+from corpus.scripts.loaded_file import MOST_BYTES, literal_of, loaded_environment, loaded_file
+from corpus.scripts.repro import repro_text
 from corpus.store import StoredCase, write_case
 from generators.case import Case, ModuleText, PassCall
 from tests import source_trees

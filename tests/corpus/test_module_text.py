@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from tvm import relax
 
-from corpus.module_text import (
+from corpus.reduce import as_case, candidate_of
+from corpus.scripts.module_text import (
     CONSTANT_ELEMENTS,
     UnreadableModule,
     array_source,
@@ -22,7 +23,6 @@ from corpus.module_text import (
     with_imports,
     without_imports,
 )
-from corpus.reduce import as_case, candidate_of
 from generators import tvm_api as T
 from generators.case import Case, ModuleText, PassCall
 from generators.relax.relax_program import draw_program

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from corpus.finding import Expectation
-from corpus.repro import plain_text, script_of, shown_by_script
-from corpus.schedule import schedule_steps
-from corpus.statements import statements_of
+from corpus.scripts.repro import plain_text, script_of, shown_by_script
+from corpus.scripts.schedule import schedule_steps
+from corpus.scripts.statements import statements_of
 from corpus.store import StoredCase, read_case
 from generators.case import EntryCall, PassCall
 from oracles.evidence import Evidence, Hung, OutOfMemory

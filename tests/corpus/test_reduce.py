@@ -11,10 +11,10 @@ import pytest
 import tvm
 from tvm import relax
 
-from corpus.module_text import live_module
 from corpus.reduce import STEPS, Candidate, Smallest, reduce
 from corpus.reduce.draft import lift
 from corpus.reduce.realise import realise
+from corpus.scripts.module_text import live_module
 from generators import tvm_api as T
 from generators.case import EntryCall, ModuleText, PassCall
 from generators.passes.table import default_call

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from tvm import s_tir, tirx
 
-from corpus.module_text import live_module, text_of
 from corpus.reduce import Candidate, reduce
 from corpus.reduce.draft import VAR
 from corpus.reduce.steps.tir_blocks import REDUCE
+from corpus.scripts.module_text import live_module, text_of
 from generators import tvm_api as T
 from generators.case import EntryCall, ModuleText
 from oracles.ir.endless import endless_loops

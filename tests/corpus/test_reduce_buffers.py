@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corpus.module_text import live_module, text_of
 from corpus.reduce import Candidate, reduce
 from corpus.reduce.plan import applied, plan_of, view_of
 from corpus.reduce.realise import realise
 from corpus.reduce.steps.schedule_arguments import without_last
 from corpus.reduce.steps.tir_buffers import plain
-from corpus.schedule import schedule_steps
+from corpus.scripts.module_text import live_module, text_of
+from corpus.scripts.schedule import schedule_steps
 from generators import tvm_api as T
 from generators.case import EntryCall, ModuleText, PassCall
 from generators.passes.row import Role

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tvm import relax
 
-from corpus.module_text import live_module
 from corpus.reduce import Candidate, reduce
 from corpus.reduce.draft import lift, module_binds
+from corpus.scripts.module_text import live_module
 from generators import tvm_api as T
 from generators.case import EntryCall, ModuleText, PassCall
 

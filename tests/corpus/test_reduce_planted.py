@@ -14,9 +14,9 @@ import pytest
 import tvm
 from tvm import relax, tirx
 
-from corpus.module_text import live_module
 from corpus.reduce import Candidate, reduce
 from corpus.reduce.draft import Draft, DraftBinding, lift, module_binds
+from corpus.scripts.module_text import live_module
 from generators import tvm_api as T
 from generators.case import EntryCall, ModuleText, PassCall
 from oracles.ir.regions import declares_what_it_does

@@ -6,12 +6,12 @@ from collections import Counter
 
 import pytest
 
-from corpus.module_text import live_module
 from corpus.reduce import Candidate, reduce
 from corpus.reduce.callees import refers_to
 from corpus.reduce.candidate import count_statements
 from corpus.reduce.draft import lift, module_binds
 from corpus.reduce.realise import realise
+from corpus.scripts.module_text import live_module
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import repertoire_of
 from fuzzer.worker.draw import draw_experiment

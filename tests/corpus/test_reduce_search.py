@@ -13,13 +13,13 @@ from tvm import relax
 from benchmarks.bench_reduce_models import FAULTS, reduced
 from benchmarks.reduce_families import branches
 from benchmarks.reduce_models import MODELS, encoder
-from corpus.module_text import live_module
 from corpus.reduce import STEPS, Candidate, reduce
 from corpus.reduce.callees import refers_to
 from corpus.reduce.draft import NotApplicable, lift
 from corpus.reduce.plan import plan_of, view_of
 from corpus.reduce.realise import realise
 from corpus.reduce.steps import dead_code, entries
+from corpus.scripts.module_text import live_module
 from fuzzer.trial.subject.inputs import drawn_calls
 from generators import tvm_api as T
 from generators.case import EntryCall, ModuleText, PassCall

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from tvm import relax, s_tir, tirx
 
-from corpus.module_text import live_module, text_of
 from corpus.reduce import Candidate, reduce
 from corpus.reduce.prim_func import rebuilt
 from corpus.reduce.search import search
 from corpus.reduce.table import STEPS
+from corpus.scripts.module_text import live_module, text_of
 from generators import tvm_api as T
 from generators.case import EntryCall, ModuleText
 from oracles.ir.regions import declares_what_it_does

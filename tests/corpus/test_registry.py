@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpus.agreement import Lack, lacks
+from corpus.causes.severity import SEVERITIES
 from corpus.registry import (
     SHIPPED,
     BadRegistry,
@@ -26,7 +27,6 @@ from corpus.registry import (
     read_registry,
 )
 from corpus.replayable import replayable
-from corpus.severity import SEVERITIES
 from tests.corpus.stored_cases import put_case
 from tests.patience import HANGS_S
 

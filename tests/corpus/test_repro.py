@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from corpus.finding import Expectation
-from corpus.repro import repro_text
+from corpus.scripts.repro import repro_text
 from corpus.store import StoredCase, write_case
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from oracles.builds.cpu_builds import CPU_BUILDS

@@ -10,7 +10,7 @@ import pytest
 import tvm
 
 from corpus.finding import Expectation
-from corpus.repro import repro_text
+from corpus.scripts.repro import repro_text
 from corpus.store import StoredCase
 from generators.case import Argument, Case, EntryCall, ModuleText, PassCall, Shape
 from oracles.evidence import NotANumber, ReferenceTrap

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from corpus import repro_body
+from corpus.scripts import repro_body
 from oracles.evidence import Hung
 from tests.corpus.test_repro import run, stored, written
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from corpus.finding import Expectation
-from corpus.poison_fill import FILLS, Fill
-from corpus.repro import fills_for
+from corpus.scripts.poison_fill import FILLS, Fill
+from corpus.scripts.repro import fills_for
 from corpus.store import StoredCase
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from oracles.evidence import ReferenceTrap

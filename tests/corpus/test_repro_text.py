@@ -12,8 +12,8 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from corpus.repro import repro_text
-from corpus.repro_imports import needs_late_annotations
+from corpus.scripts.repro import repro_text
+from corpus.scripts.repro_imports import needs_late_annotations
 from generators import tvm_api
 from generators.case import ModuleText
 from oracles.checks.effects import may_print, prints_surely

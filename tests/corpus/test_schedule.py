@@ -12,7 +12,7 @@ import pytest
 import tvm
 
 from corpus.reduce import Candidate, reduce
-from corpus.schedule import primitives_of, schedule_steps
+from corpus.scripts.schedule import primitives_of, schedule_steps
 from generators import tvm_api
 from generators.case import PassCall
 from generators.passes.row import Role

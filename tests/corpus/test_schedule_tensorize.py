@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 import tvm
 
-from corpus.culprit import culprit_in
-from corpus.module_text import text_of
+from corpus.causes.culprit import culprit_in
 from corpus.reduce import Candidate, reduce
-from corpus.repro import repro_text
-from corpus.schedule import primitives_of, schedule_steps
+from corpus.scripts.module_text import text_of
+from corpus.scripts.repro import repro_text
+from corpus.scripts.schedule import primitives_of, schedule_steps
 from corpus.store import StoredCase, write_case
 from fuzzer.cli import main
 from generators.case import Case, PassCall

@@ -14,9 +14,9 @@ import tvm
 from tvm import relax, tirx
 from tvm.script import relax as R
 
-from corpus import rewrites, script_losses
-from corpus.module_text import live_module, text_of
-from corpus.repro import json_beside, repro_text
+from corpus.scripts import rewrites, script_losses
+from corpus.scripts.module_text import live_module, text_of
+from corpus.scripts.repro import json_beside, repro_text
 from corpus.store import StoredCase, read_case, write_case
 from generators import tvm_api as T
 from generators.case import Case, ModuleText, PassCall

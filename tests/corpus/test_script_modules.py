@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import tvm
 
-from corpus.module_text import live_module, module_of_file
-from corpus.script_modules import alone, lacks_metadata, modules_in, script_part
+from corpus.scripts.module_text import live_module, module_of_file
+from corpus.scripts.script_modules import alone, lacks_metadata, modules_in, script_part
 
 SCRIPT = """\
 import os

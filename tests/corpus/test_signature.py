@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from corpus.causes.signature import PLACES, Signature, normalise, operators_in, signature_of
 from corpus.escapes import is_slug
 from corpus.findings import PART
 from corpus.replayable import CORPUS
-from corpus.signature import PLACES, Signature, normalise, operators_in, signature_of
 from corpus.store import StoredCase, read_case
 from fuzzer.campaign.docket import place_of
 from fuzzer.protocol import Failure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corpus.statements import WIDTH, folded, statements_of
+from corpus.scripts.statements import WIDTH, folded, statements_of
 
 
 def pass_of(*steps: str) -> str:

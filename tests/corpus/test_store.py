@@ -18,8 +18,8 @@ from corpus.encoding import INLINE_ELEMENTS, UnreadableArgument, decode, encode
 from corpus.escapes import one_line
 from corpus.finding import Expectation
 from corpus.own import MARK
-from corpus.poison_fill import Fill
 from corpus.rate import ReproRate
+from corpus.scripts.poison_fill import Fill
 from corpus.store import LONGEST_REASON, CorruptCase, StoredCase, read_case, write_atomically, write_case
 from generators.case import Argument, Case, EntryCall, ModuleText, Origin, PassCall, Shape
 from oracles.evidence import (

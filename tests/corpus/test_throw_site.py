@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from corpus.throw_site import (
+from corpus.causes.throw_site import (
     ThrowSite,
     called_operator,
     crashed_in,

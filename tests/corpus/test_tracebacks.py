@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given
 
-from corpus.tracebacks import (
+from corpus.causes.tracebacks import (
     backtrace_text,
     crashing_function,
     link_to,

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import msgspec
 
+from corpus.causes.signature import signature_of
 from corpus.finding_bytes import to_bytes
-from corpus.signature import signature_of
 from fuzzer.processes.lines import Lines, send
 from fuzzer.protocol import Command, Confirm, Confirmed, Done, Failure, JudgeCases, Judged, Ready, Reduce, Reduced
 from oracles.forked import die_with_parent

@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from corpus.causes.signature import signature_of
 from corpus.finding import Expectation, Finding
 from corpus.findings import keep_finding, stored_from, with_each_setting
 from corpus.issue import issue_text
-from corpus.poison_fill import FILLS, Fill
 from corpus.rate import ReproRate
-from corpus.repro import repro_text
-from corpus.signature import signature_of
+from corpus.scripts.poison_fill import FILLS, Fill
+from corpus.scripts.repro import repro_text
 from corpus.store import StoredCase, read_case
 from fuzzer.processes.guard import NOT_STARTED, end, guarded
 from fuzzer.results import CheckRow

@@ -15,8 +15,8 @@ import tvm_ffi
 from tvm import tirx
 
 from corpus.findings import save_finding
-from corpus.module_text import live_module, text_of
 from corpus.reduce import Candidate
+from corpus.scripts.module_text import live_module, text_of
 from fuzzer.campaign import begin
 from fuzzer.campaign.observer import Observers
 from fuzzer.commands.run import able

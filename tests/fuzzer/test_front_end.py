@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 import tvm
 
-from corpus.module_text import live_module
 from corpus.replayable import CORPUS
+from corpus.scripts.module_text import live_module
 from corpus.store import contents_of, read_case, write_contents
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.given_paths import existing_subject, picked

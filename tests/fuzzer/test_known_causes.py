@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from corpus.cause import cause_of
+from corpus.causes.cause import cause_of
 from corpus.finding import Finding
 from corpus.registry import SHIPPED, KnownCause, Registry, Status, add_entries
 from corpus.signature_baseline import write_known

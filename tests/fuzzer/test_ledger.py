@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from corpus.cause import UNCERTAIN
+from corpus.causes.cause import UNCERTAIN
 from corpus.finding import Finding
 from fuzzer.plugin import ending
 from fuzzer.plugin.ending import as_it_is

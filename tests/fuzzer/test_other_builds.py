@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from corpus.findings import save_finding
-from corpus.module_text import live_module, text_of
 from corpus.reduce import Candidate
+from corpus.scripts.module_text import live_module, text_of
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial import build as building
 from fuzzer.trial.experiment import Experiment

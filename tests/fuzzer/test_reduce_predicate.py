@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from corpus.module_text import live_module, module_of_file
+from corpus.scripts.module_text import live_module, module_of_file
 from fuzzer.oneshot.answer import Accepted, Refusal, answer_of_command, answer_of_function
 from fuzzer.oneshot.style import UserStyle, style_of
 from generators.tvm_api import structural_equal

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from corpus.causes.signature import told_by
 from corpus.registry import KnownCause, Registry
-from corpus.signature import told_by
 from fuzzer.replaying.comparison import is_recorded, outcome_of
 from fuzzer.replaying.ending import BrokenScript, Fails, Gone, ScriptEnd, Unportable, ending_of
 from oracles.evidence import AnotherForm, Died, Evidence, Hung, LeftForVm, NotReadBack, ReferenceTrap

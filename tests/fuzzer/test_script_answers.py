@@ -14,7 +14,7 @@ import pytest
 from corpus.answers import WORDS
 from corpus.frames import FRAMES
 from corpus.replayable import CORPUS
-from corpus.repro_calls import Gives, ScriptCall
+from corpus.scripts.repro_calls import Gives, ScriptCall
 from fuzzer.replaying.ending import Ending, Fails, Gone, ScriptEnd, Unportable, ending_of
 from fuzzer.replaying.script import parts_of
 from oracles.scripts import script_for

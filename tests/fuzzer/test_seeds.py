@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from corpus.module_text import live_module
-from corpus.repro import repro_text
+from corpus.scripts.module_text import live_module
+from corpus.scripts.repro import repro_text
 from corpus.store import StoredCase, read_case, write_case
 from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.observer import Observers

@@ -16,7 +16,7 @@ import pytest
 
 from corpus import own
 from corpus.replayable import CORPUS
-from corpus.repro import repro_text
+from corpus.scripts.repro import repro_text
 from corpus.store import StoredCase, read_case, write_case, write_contents
 from fuzzer import cli, trust
 from fuzzer.commands.check import check_module

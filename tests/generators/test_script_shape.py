@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from corpus.module_text import live_module, text_of, without_imports
 from corpus.replayable import CORPUS
+from corpus.scripts.module_text import live_module, text_of, without_imports
 from generators.case import ModuleText
 from generators.script_shape import NAMES_FILE, complaint_about
 from generators.tir.primitives import PRIMITIVES

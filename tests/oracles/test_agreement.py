@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tvm import relax
 
-from corpus.module_text import live_module
+from corpus.scripts.module_text import live_module
 from generators.case import EntryCall, ModuleText
 from generators.source import SeededSource
 from oracles.builds.agreement import Engine, Group, conclusion, engines, groups

@@ -10,7 +10,7 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from corpus.module_text import live_module
+from corpus.scripts.module_text import live_module
 from generators.case import EntryCall, ModuleText, PassCall
 from generators.passes.row import Phase
 from oracles.builds import blame

@@ -18,8 +18,8 @@ import tvm
 import tvm_ffi
 from tvm import relax
 
-from corpus.module_text import text_of
-from corpus.repro import repro_text
+from corpus.scripts.module_text import text_of
+from corpus.scripts.repro import repro_text
 from corpus.store import StoredCase, write_case
 from generators import tvm_api
 from generators.case import Case, PassCall

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tvm import relax
 
-from corpus.module_text import live_module
+from corpus.scripts.module_text import live_module
 from generators.case import Argument, EntryCall, ModuleText, PassCall
 from generators.passes.row import Meaning, PassRow
 from generators.source import SeededSource

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import tvm
 
-from corpus.module_text import live_module
+from corpus.scripts.module_text import live_module
 from generators import tvm_api as T
 from generators.case import ModuleText
 from generators.tvm_api import IRModule

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tvm import s_tir
 
-from corpus.module_text import live_module
+from corpus.scripts.module_text import live_module
 from generators.case import ModuleText
 from oracles.ir.scheduled import Misdone, misdone
 

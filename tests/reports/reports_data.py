@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from corpus.causes.signature import signature_of
 from corpus.finding import Finding, ReductionStats
-from corpus.signature import signature_of
 from generators.case import Case, ModuleText, PassCall, Tier
 from oracles.evidence import Evidence
 from oracles.verdict import Failed, Skipped

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from corpus.severity import SEVERITIES, SILENT
+from corpus.causes.severity import SEVERITIES, SILENT
 from generators.case import Tier
 from oracles.evidence import Died, Evidence, Hung, InKernel, NotANumber, ReferenceTrap, TrapKind
 from oracles.reference.errors import symptom_of

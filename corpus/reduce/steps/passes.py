@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from corpus.reduce.draft import NotApplicable
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan
-from corpus.schedule import schedule_steps
+from corpus.scripts.schedule import schedule_steps
 from generators.passes.row import Role
 from generators.passes.table import PASSES, the
 

@@ -1,7 +1,7 @@
 """What is found out of a reduced failure for its cause: which pass was running, and what the culprit did to the module.
 
-Everything here applies passes again, in a child of its own: `corpus.cause` says what follows from it. Worker processes
-only.
+Everything here applies passes again, in a child of its own: `corpus.causes.cause` says what follows from it. Worker
+processes only.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from functools import partial
 import tvm
 from tvm import relax
 
-from corpus.cause import Cause, FailureFacts, cause_of
-from corpus.culprit import culprit_from
+from corpus.causes.cause import Cause, FailureFacts, cause_of
+from corpus.causes.culprit import culprit_from
+from corpus.causes.throw_site import sites
 from corpus.reduce import Candidate
-from corpus.throw_site import sites
 from fuzzer.protocol import Plan
 from fuzzer.trial.cause.asked import failing_operator, last_note
 from fuzzer.trial.cause.folded import folded

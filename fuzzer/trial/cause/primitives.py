@@ -13,8 +13,8 @@ from functools import partial
 import tvm
 from tvm import s_tir
 
-from corpus.culprit import schedule_of
-from corpus.schedule import grown
+from corpus.causes.culprit import schedule_of
+from corpus.scripts.schedule import grown
 from fuzzer.trial.cause.taken import GoesWrong, Rule, Taken
 from generators.case import PassCall
 from generators.passes.dlight import rule_source

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import tvm
 
-from corpus.throw_site import thrown_at
+from corpus.causes.throw_site import thrown_at
 from fuzzer.trial.cause.primitives import primitive_in
 from fuzzer.trial.cause.taken import GoesWrong, Rule, Taken, with_types
 from generators.case import PassCall

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from corpus.cause import Rewrite
-from corpus.throw_site import called_operator
+from corpus.causes.cause import Rewrite
+from corpus.causes.throw_site import called_operator
 from generators.operators.table import OPERATORS
 from generators.passes.row import PassRow
 from generators.tvm_api import IRModule

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from corpus.cause import Cause
-from corpus.culprit import culprit_from, culprit_in
+from corpus.causes.cause import Cause
+from corpus.causes.culprit import culprit_from, culprit_in
 from corpus.reduce import Candidate, candidate_of
 from corpus.store import StoredCase, read_case
 from fuzzer.processes.flight import Recorder

@@ -17,7 +17,7 @@ from typing import TypeVar
 import msgspec
 import tvm
 
-from corpus.module_text import text_of
+from corpus.scripts.module_text import text_of
 from fuzzer.processes.lines import Say
 from fuzzer.protocol import Failure, Tallied
 from fuzzer.trial.ask import ask_in_order

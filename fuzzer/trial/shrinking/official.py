@@ -19,9 +19,9 @@ import tvm
 from msgspec import Struct
 from tvm import relax
 
+from corpus.causes.signature import normalise
+from corpus.causes.throw_site import sites
 from corpus.reduce import Candidate
-from corpus.signature import normalise
-from corpus.throw_site import sites
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Heard, in_child
 from fuzzer.protocol import Failure, Plan

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import tvm
 
-from corpus.cause import cause_of
-from corpus.culprit import culprit_in
+from corpus.causes.cause import cause_of
+from corpus.causes.culprit import culprit_in
+from corpus.causes.signature import operators_in, signature_of
 from corpus.finding import Aftermath, Expectation, Finding, OutputTolerance, flatten_outputs
 from corpus.reduce import Candidate, Smallest, as_case, reduce
 from corpus.reduce.candidate import StepStats
-from corpus.signature import operators_in, signature_of
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.candidate_limit import FIRST_S as HANGING

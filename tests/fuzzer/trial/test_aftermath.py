@@ -10,8 +10,8 @@ import tvm
 from tvm import relax
 
 from corpus.finding import Aftermath
-from corpus.module_text import live_module
 from corpus.reduce import Candidate
+from corpus.scripts.module_text import live_module
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrinking.aftermath import aftermath_of, environment

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tvm import relax
 
-from corpus.module_text import live_module
+from corpus.scripts.module_text import live_module
 from fuzzer.trial.build import blamed, judge_builds, not_to_be_built
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.judge import judge

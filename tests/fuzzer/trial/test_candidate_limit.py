@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corpus.module_text import live_module
 from corpus.reduce import Candidate
+from corpus.scripts.module_text import live_module
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Heard, in_child
 from fuzzer.protocol import Failure, Plan

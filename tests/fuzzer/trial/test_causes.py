@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import tvm
 
-from corpus.cause import LONGEST
-from corpus.module_text import live_module
+from corpus.causes.cause import LONGEST
 from corpus.reduce import Candidate
+from corpus.scripts.module_text import live_module
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.cause.facts import cause_in
 from fuzzer.trial.experiment import Experiment

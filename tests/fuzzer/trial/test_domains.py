@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corpus.module_text import live_module
+from corpus.scripts.module_text import live_module
 from fuzzer.trial.subject.domains import domains_of, in_domains
 from fuzzer.trial.subject.inputs import ATTEMPTS, drawn_calls
 from fuzzer.trial.subject.unpromised_inputs import NoInputs, calm, meaning_of
@@ -92,7 +92,7 @@ def test_the_reference_stops_outside_of_a_domain() -> None:
 
 ASKS = """
 import sys
-from corpus.module_text import live_module
+from corpus.scripts.module_text import live_module
 from fuzzer.trial.subject.unpromised_inputs import meaning_of, seed_of
 from generators.case import ModuleText
 hold = [object() for _ in range(int(sys.argv[1]))]

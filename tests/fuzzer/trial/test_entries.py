@@ -7,7 +7,7 @@ import pytest
 import tvm
 from tvm import relax, tirx
 
-from corpus.module_text import live_module
+from corpus.scripts.module_text import live_module
 from fuzzer.trial.subject.entries import NotCallable, pointers_of, with_buffers, with_entries, with_entries_in_place
 from fuzzer.trial.subject.inputs import Undrawable, drawn_calls
 from generators import tvm_api

@@ -13,11 +13,11 @@ import tvm
 from tvm import relax
 
 from benchmarks.bench_causes import compared
-from corpus.cause import UNCERTAIN
-from corpus.module_text import live_module
+from corpus.causes.cause import UNCERTAIN
 from corpus.reduce import Candidate, candidate_of
 from corpus.registry import SHIPPED, read_registry
 from corpus.replayable import case_folders
+from corpus.scripts.module_text import live_module
 from corpus.store import read_case
 from fuzzer.protocol import Plan
 from fuzzer.trial.cause import facts

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tvm import relax, te, topi
 
-from corpus.cause import Rewrite
-from corpus.module_text import live_module
+from corpus.causes.cause import Rewrite
+from corpus.scripts.module_text import live_module
 from fuzzer.trial.cause.lowered import narrowed
 from generators.case import EntryCall, ModuleText
 from generators.passes.table import PASSES, default_call

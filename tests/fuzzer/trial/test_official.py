@@ -15,9 +15,9 @@ from tvm import relax
 
 from corpus.finding_bytes import from_bytes, to_bytes
 from corpus.findings import save_finding
-from corpus.module_text import live_module
 from corpus.reduce import Candidate, candidate_of
 from corpus.replayable import CORPUS
+from corpus.scripts.module_text import live_module
 from corpus.store import read_case
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan

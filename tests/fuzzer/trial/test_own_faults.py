@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from corpus.cause import UNCERTAIN
+from corpus.causes.cause import UNCERTAIN
 from corpus.finding import Finding
 from corpus.replayable import CORPUS
 from corpus.store import read_case

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from corpus.module_text import live_module
+from corpus.scripts.module_text import live_module
 from fuzzer.trial.subject.domains import domains_of
 from fuzzer.trial.subject.parameters import ValueOrigin, uses
 from fuzzer.trial.subject.scales import PLAIN, ranges_of

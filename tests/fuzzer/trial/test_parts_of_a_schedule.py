@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tvm import s_tir
 
-from corpus.culprit import culprit_in
+from corpus.causes.culprit import culprit_in
 from corpus.reduce import Candidate
-from corpus.schedule import grown
+from corpus.scripts.schedule import grown
 from corpus.store import read_case
 from fuzzer.protocol import Plan
 from fuzzer.trial.cause import primitives

@@ -15,7 +15,7 @@ import tvm
 
 from corpus.finding import Finding
 from corpus.findings import save_finding
-from corpus.module_text import live_module, text_of
+from corpus.scripts.module_text import live_module, text_of
 from fuzzer.plugin.ending import _reduced
 from fuzzer.plugin.suite_watch import Ledger, Sighting
 from fuzzer.protocol import Failure

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import tvm
 
-from corpus.module_text import live_module
+from corpus.scripts.module_text import live_module
 from fuzzer.trial.subject.phase import phase_of
 from generators.case import ModuleText
 from generators.passes.row import Phase

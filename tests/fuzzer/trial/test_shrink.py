@@ -12,8 +12,8 @@ import pytest
 
 from corpus.finding import Expectation
 from corpus.findings import with_each_setting
-from corpus.module_text import live_module
 from corpus.reduce import Candidate, Smallest, as_case, reduce
+from corpus.scripts.module_text import live_module
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.rejudge import Rejudge

@@ -8,7 +8,7 @@ import pytest
 import tvm
 from tvm import relax
 
-from corpus.module_text import live_module
+from corpus.scripts.module_text import live_module
 from fuzzer.trial.foreign.contracts import Contract, Knowledge, keeps_meaning, row_of_no_table
 from fuzzer.trial.foreign.foreign_trial import ForeignBench
 from fuzzer.trial.foreign.gaps import Gap

@@ -11,8 +11,8 @@ import pytest
 import tvm
 from tvm import relax
 
-from corpus.module_text import live_module
 from corpus.reduce import Candidate
+from corpus.scripts.module_text import live_module
 from fuzzer.protocol import Plan
 from fuzzer.trial import whose_fault as room
 from fuzzer.trial.repertoire import Repertoire

@@ -10,7 +10,7 @@ import pytest
 from tvm import relax
 from tvm.relax import op
 
-from corpus.module_text import live_module
+from corpus.scripts.module_text import live_module
 from generators.case import EntryCall, ModuleText
 from generators.dtypes import float_facts
 from oracles.reference.compare import Agreement, Difference, compare

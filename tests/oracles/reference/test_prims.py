@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corpus.module_text import live_module
+from corpus.scripts.module_text import live_module
 from generators.case import EntryCall, ModuleText
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported

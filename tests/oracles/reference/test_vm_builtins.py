@@ -11,7 +11,7 @@ import tvm
 import tvm_ffi
 from tvm import relax, tirx
 
-from corpus.module_text import live_module
+from corpus.scripts.module_text import live_module
 from generators.case import EntryCall, ModuleText, Shape
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Wrong

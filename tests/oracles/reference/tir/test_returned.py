@@ -15,7 +15,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.script import tirx as T
 
-from corpus.module_text import live_module
+from corpus.scripts.module_text import live_module
 from generators import tvm_api
 from generators.case import EntryCall, ModuleText
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE

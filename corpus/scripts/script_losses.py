@@ -1,8 +1,9 @@
 """What TVM's printer has no text for, like the type of the result of an `if`, said in a line after the class.
 
-Nothing here is trusted: `corpus.module_text` keeps a script only where it parses back to a structurally equal module.
-What neither these lines nor `corpus.rewrites` can say is left to JSON: types of variables that name other variables,
-and functions that share their parameters, among others. Worker processes only, but for `split` and `with_helper`.
+Nothing here is trusted: `corpus.scripts.module_text` keeps a script only where it parses back to a structurally equal
+module. What neither these lines nor `corpus.scripts.rewrites` can say is left to JSON: types of variables that name
+other variables, and functions that share their parameters, among others. Worker processes only, but for `split` and
+`with_helper`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The body of a repro script: the module, the passes and the check, between the imports and the end.
 
-How a script is put together of it, and what is around it, is in `corpus.repro`. No TVM is imported here.
+How a script is put together of it, and what is around it, is in `corpus.scripts.repro`. No TVM is imported here.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corpus.frames import FRAMES
-from corpus.loaded_file import FOLDER, loaded_file
-from corpus.module_text import without_imports
-from corpus.repro_calls import CallLines, Calls
-from corpus.repro_passes import PassLines
-from corpus.script_losses import with_helper
-from corpus.statements import folded
+from corpus.scripts.loaded_file import FOLDER, loaded_file
+from corpus.scripts.module_text import without_imports
+from corpus.scripts.repro_calls import CallLines, Calls
+from corpus.scripts.repro_passes import PassLines
+from corpus.scripts.script_losses import with_helper
+from corpus.scripts.statements import folded
 from corpus.store import StoredCase
 from generators.case import Case, ModuleText
 from generators.passes.official import rest_of_pipeline
@@ -37,7 +37,7 @@ _FROM_HERE = "status = 1  # From here on, an exception is the bug."
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """What kind of script is written. single: see `corpus.repro.repro_text`; plain, verified_by, call: see
+    """What kind of script is written. single: see `corpus.scripts.repro.repro_text`; plain, verified_by, call: see
     `plain_text`."""
 
     single: bool

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpus import rewrites, script_losses
 from corpus.encoding import INLINE_ELEMENTS
+from corpus.scripts import rewrites, script_losses
 from generators.case import ModuleText
 from generators.dtypes import OF_ML_DTYPES, Array, numpy_dtype
 

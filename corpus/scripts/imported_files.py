@@ -17,7 +17,7 @@ from pathlib import Path
 
 from corpus.regular_files import MEBIBYTE, read_regular
 
-_OURS = Path(__file__).resolve().parents[1]
+_OURS = Path(__file__).resolve().parents[2]
 ROOMS = ("generators", "oracles", "corpus", "reports", "fuzzer")
 """Our folders: a file that imports one of them needs passfuzz."""
 _INSTALLED = {"site-packages", "dist-packages"}

@@ -1,8 +1,8 @@
 """TVMScript that TVM's parser reads as something else than its printer wrote, or refuses, written in another way.
 
 Places are found in the syntax tree and replaced in the text, which keeps the printer's comments and lines. Nothing here
-is trusted: `corpus.module_text` keeps a script only where it parses back to a structurally equal module. No TVM is
-imported here.
+is trusted: `corpus.scripts.module_text` keeps a script only where it parses back to a structurally equal module. No TVM
+is imported here.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """What an error says, without what differs between two sightings of one bug: for causes.
 
-`corpus.signature` strips names and numbers; here also go classes of nodes, printed IR and expressions, instructions of
-LLVM, and the ends of sentences that only some versions of Python have.
+`corpus.causes.signature` strips names and numbers; here also go classes of nodes, printed IR and expressions,
+instructions of LLVM, and the ends of sentences that only some versions of Python have.
 """
 
 from __future__ import annotations
 
 import re
 
-from corpus.signature import message_of_failure, normalise
-from corpus.throw_site import operators_printed, without_operators
+from corpus.causes.signature import message_of_failure, normalise
+from corpus.causes.throw_site import operators_printed, without_operators
 from oracles.tvm_frames import FRAME
 from oracles.verdict import Failed
 

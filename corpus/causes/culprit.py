@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from corpus.schedule import primitives_of
+from corpus.scripts.schedule import primitives_of
 from generators.case import PassCall
 from generators.passes.row import Role
 from generators.passes.table import PASSES, the

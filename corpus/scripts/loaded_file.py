@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpus.imported_files import UserModule, imported_files
 from corpus.regular_files import read_regular
+from corpus.scripts.imported_files import UserModule, imported_files
 
 MOST_BYTES = 1 << 16
 """Files that are larger, all together, are not carried inside of a script."""

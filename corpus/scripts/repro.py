@@ -1,7 +1,7 @@
 """Writes `repro.py`: one file that imports tvm and numpy and shows one bug to readers who have never seen passfuzz.
 
 Exit status of the script: 1 and one line of why when the bug is there, 0 when it is gone, 2 when this TVM cannot run
-it. It is read from top to bottom: the module, the pass, the check (`corpus.repro_body`). What is checked is in
+it. It is read from top to bottom: the module, the pass, the check (`corpus.scripts.repro_body`). What is checked is in
 `oracles.scripts`, one template for each oracle; what is around it in the templates of `corpus/frames`. No TVM is
 imported here.
 """
@@ -14,9 +14,16 @@ from pathlib import Path
 
 from corpus.finding import Finding
 from corpus.frames import FRAMES
-from corpus.poison_fill import FILLS, Fill
-from corpus.repro_body import Manner, body_of, closes_descriptors, module_text, phase_left, stands_in_the_pipeline
-from corpus.repro_imports import imports_for, needs_late_annotations
+from corpus.scripts.poison_fill import FILLS, Fill
+from corpus.scripts.repro_body import (
+    Manner,
+    body_of,
+    closes_descriptors,
+    module_text,
+    phase_left,
+    stands_in_the_pipeline,
+)
+from corpus.scripts.repro_imports import imports_for, needs_late_annotations
 from corpus.store import StoredCase
 from generators.targets import DEFAULT, TARGETS
 from oracles.builds.needs import row_of
@@ -43,7 +50,7 @@ def repro_text(stored: StoredCase, single: bool = False) -> str:
 
     Large arrays are read from the `inputs.npz` next to the script, and a module that TVMScript cannot say from
     `module.json`. A single script holds the arrays itself, and reads such a module from the file of its own name with
-    `.json` after it. The user's file of passes is carried along where it stands alone (`corpus.loaded_file`).
+    `.json` after it. The user's file of passes is carried along where it stands alone (`corpus.scripts.loaded_file`).
     """
     script = script_of(stored)
     body = _with_target(stored, script, Manner(single))

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from corpus.rewrites import replaced
+from corpus.scripts.rewrites import replaced
 
 WIDTH = 118
 """Characters of a line, where it can be broken."""

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from corpus.statements import steps_of
+from corpus.scripts.statements import steps_of
 
 _PRIMITIVE = re.compile(r"\bsch\.(\w+)\(")
 _LOOKS = re.compile(r"get_|work_on$")

@@ -19,7 +19,7 @@ from corpus import arrays_file
 from corpus.encoding import INLINE_ELEMENTS
 from corpus.finding import Expectation, OutputTolerance
 from corpus.frames import FRAMES
-from corpus.module_text import array_source, number_source
+from corpus.scripts.module_text import array_source, number_source
 from corpus.store import StoredCase, to_json
 from generators.case import Argument, Shape
 from generators.dtypes import OF_ML_DTYPES, Array

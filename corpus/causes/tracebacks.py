@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from corpus.imported_files import ROOMS
+from corpus.scripts.imported_files import ROOMS
 from generators.passes.constructors import PASS_FILE
 from oracles.tvm_frames import CRASHED, FRAME, HERE, Frame, crashed, frames
 
@@ -24,7 +24,7 @@ _INSTALLED = re.compile(r'(?<=File ")[^"\n]*/((?:site|dist)-packages/[^"\n]*)')
 _ELSEWHERE = re.compile(r'(?<=File ")/(?!project/)(?:[^"\n/]*/)*([^"\n/]+)(?=")')
 """A file of the user's own: its folder says nothing to others."""
 _PACKAGE = re.compile(rf"/(?:site|dist)-packages/tvm/|/python/tvm/|{HERE}|^/project/|^<unknown>$|/tvm_ffi/")
-_OURS = re.compile(rf"{re.escape(str(Path(__file__).parents[1]))}/(?:{'|'.join(ROOMS)})/|{re.escape(PASS_FILE)}$")
+_OURS = re.compile(rf"{re.escape(str(Path(__file__).parents[2]))}/(?:{'|'.join(ROOMS)})/|{re.escape(PASS_FILE)}$")
 """Files of passfuzz, which reads what constructs a pass where a script has its steps as statements."""
 
 

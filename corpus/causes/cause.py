@@ -53,10 +53,10 @@ import hashlib
 import re
 from dataclasses import dataclass, replace
 
-from corpus.cause_message import message_of, of_any_operator, without_names, without_types
-from corpus.culprit import culprit_from, writer_of
-from corpus.signature import message_of_failure, normalise
-from corpus.throw_site import (
+from corpus.causes.cause_message import message_of, of_any_operator, without_names, without_types
+from corpus.causes.culprit import culprit_from, writer_of
+from corpus.causes.signature import message_of_failure, normalise
+from corpus.causes.throw_site import (
     ThrowSite,
     called_operator,
     crashed_in,

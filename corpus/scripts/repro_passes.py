@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from corpus.module_text import indented
-from corpus.statements import folded, statements_of
+from corpus.scripts.module_text import indented
+from corpus.scripts.statements import folded, statements_of
 from generators.case import PassCall
 from generators.passes.table import PASSES
 
