@@ -15,8 +15,8 @@ from corpus.scripts.repro_calls import ScriptCall
 from tests.source_trees import ROOT, nodes_of, tree_of
 
 WRITERS = [
-    *sorted((ROOT / "corpus").glob("repro*.py")),
-    *(ROOT / "corpus" / name for name in ("poison_fill.py", "script_losses.py")),
+    *sorted((ROOT / "corpus" / "scripts").glob("repro*.py")),
+    *(ROOT / "corpus" / "scripts" / name for name in ("poison_fill.py", "script_losses.py")),
 ]
 
 
