@@ -24,8 +24,8 @@ from generators.dtypes import Array, is_float, numpy_dtype
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
 from generators.program_facts import Feature, Parameter, ProgramFacts
 from generators.ranges import Range
-from generators.tvm_api import Expr, IRModule, Type, Var
-from oracles.ir.walk import functions_of
+from generators.tvm_api import Expr, IRModule, RelaxFunction, Type, Var
+from oracles.ir.walk import bindings, functions_of
 
 ENTRY = "main"
 UNKNOWN_EXTENT = 2
@@ -112,7 +112,7 @@ class _Arguments:
         self._seed = 2 * (seed + attempt) + turn * TURN
 
     def draw(self) -> tuple[Argument, ...]:
-        types = [tvm_api.type_of(parameter) for parameter in functions_of(self._module)[self._name].params]
+        types = _types_of(functions_of(self._module)[self._name])
         # Symbols that stand alone in a type come first, in order; compound extents follow from them.
         for ty in types:
             for symbol in _symbols_in(ty):
@@ -174,6 +174,24 @@ class _Arguments:
         if extent < 0:
             raise Undrawable(f"extent {expr} would be {extent}", NoArgument.NEGATIVE_EXTENT)
         return extent
+
+
+def _types_of(function: RelaxFunction) -> list[Type]:
+    """The types of the parameters; of one whose extents are unknown, the type that it is cast to first, if it is."""
+    casts: dict[Var, Type] = {}
+    for bound in bindings(function):
+        if isinstance(bound.binding, relax.MatchCast) and isinstance(bound.value, relax.Var):
+            casts.setdefault(bound.value, bound.binding.ty)
+    types = [(parameter, tvm_api.type_of(parameter)) for parameter in function.params]
+    return [ty if _has_extents(ty) else casts.get(parameter, ty) for parameter, ty in types]
+
+
+def _has_extents(ty: Type) -> bool:
+    if isinstance(ty, tvm_api.TensorType):
+        return isinstance(ty.shape, relax.ShapeExpr)
+    if isinstance(ty, tvm_api.ShapeType):
+        return ty.values is not None
+    return not isinstance(ty, tvm_api.AnyType)
 
 
 def _symbols_in(ty: Type) -> Iterator[Var]:

@@ -18,6 +18,7 @@ from generators.operators.domain import DISTRIBUTION, UNIT, Domain
 from generators.operators.table import OPERATORS
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning
+from tests.oracles.oracle_bench import module_of
 from tests.patience import HANGS_S
 
 WITH_DOMAINS = [(name, number, domain) for name, row in OPERATORS.items() for number, domain in row.domains]
@@ -122,3 +123,32 @@ def test_another_module_has_other_inputs() -> None:
     found = [meaning_of(module, seed_of(module)) for module in (one, other)]
     assert seed_of(one) == seed_of(sampling())
     assert not any(isinstance(numbers, NoInputs) for numbers in found)
+
+
+CAST = """
+@I.ir_module
+class Module:
+    @R.function
+    def main(
+        x: R.Tensor(dtype="float32"),
+        y: R.Tensor(dtype="float32", ndim=2),
+        z: R.Tensor((3, "n"), "float32"),
+        s: R.Shape(ndim=2),
+    ) -> R.Any:
+        n, m = T.int64(), T.int64()
+        a = R.match_cast(x, R.Tensor((3, n), "float32"))
+        b = R.match_cast(y, R.Tensor((m, 7), "float32"))
+        c = R.match_cast(s, R.Shape([n, 5]))
+        d = R.match_cast(b, R.Tensor((m, 7), "float32"))
+        return (R.add(a, z), d, c)
+"""
+
+
+def test_inputs_of_unknown_extents_have_those_that_the_function_casts_them_to() -> None:
+    module = module_of(CAST)
+    for attempt in range(5):
+        (call,) = drawn_calls(module, attempt)
+        x, y, z, shape = call.arguments
+        assert x.shape == z.shape == (3, shape.extents[0])
+        assert y.shape[1] == 7 and shape.extents[1] == 5
+        assert not isinstance(Numbers(module, (call,)).expected, NoMeaning)
