@@ -295,8 +295,8 @@ class Module:
     @R.function
     def main(x: R.Tensor(ndim=2, dtype="float32")):
         n = T.int64()
-        y = R.match_cast(x, R.Tensor((n, 7), "float32"))
-        z = R.nn.relu(y)
+        y = R.nn.relu(x)
+        z = R.match_cast(y, R.Tensor((n, 7), "float32"))
         return z
 """
 
