@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
@@ -54,6 +55,11 @@ def is_float(dtype: str) -> bool:
 def float_facts(dtype: str) -> FloatFacts:
     """Precision and range of a float dtype. KeyError for any other."""
     return _FLOAT_FACTS[dtype]
+
+
+def coarsest(dtypes: Iterable[str | None]) -> str | None:
+    """The float dtype of these that rounds most; None is no dtype, and what there is where there are none."""
+    return max((one for one in dtypes if one is not None), key=lambda one: float_facts(one).unit, default=None)
 
 
 @cache

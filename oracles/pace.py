@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 
-from oracles.family import family, is_stopped, starved_s
+from oracles.family import children, family, is_stopped, starved_s
 
 _LONGEST_S = 1.0
 """The most seconds between two looks that count: if more passed, this process itself did not run."""
 
 
 class StopClock:
-    """Seconds for which a process has been stopped by a signal, without those in which nobody looked."""
+    """Seconds for which a process has been stopped by a signal, without those in which nobody looked. guards: a child
+    of it counts as well, as it is a guard."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, guards: bool = False) -> None:
         self._pid = pid
+        self._guards = guards
         self._at = time.monotonic()
         self.seconds = 0.0
 
@@ -22,7 +24,7 @@ class StopClock:
         """Whether it is stopped."""
         now = time.monotonic()
         passed, self._at = min(now - self._at, _LONGEST_S), now
-        stopped = is_stopped(self._pid)
+        stopped = is_stopped(self._pid) or (self._guards and any(map(is_stopped, children(self._pid))))
         self.seconds = self.seconds + passed if stopped else 0.0
         return stopped
 

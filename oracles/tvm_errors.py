@@ -40,8 +40,8 @@ STATED_LIMIT = re.compile(
 )
 """Internal errors that state an order of passes or a limit which is there for now: known, and not this pass's bug."""
 
-_WORD = re.compile(r"[^\W\d_]{2}")
-"""What a text has that explains something: `raise SystemExit(0)` has none."""
+_ENDS = re.compile(r"raise\s+(SystemExit|KeyboardInterrupt|GeneratorExit)\b")
+"""Lines that end a process and explain nothing; tvm_ffi makes a RuntimeError of what they raise."""
 _RAISE = re.compile(r"\s*raise\b")
 _OF_THE_ENVIRONMENT = (OSError, ImportError, subprocess.SubprocessError)
 """What Python's library says of a tool, file or module that is not there: no fault of a pass that needs it."""
@@ -78,7 +78,7 @@ def said_by(exception: BaseException) -> str:
 
 def _is_explicit(exception: BaseException, message: str, frames: traceback.StackSummary) -> bool:
     kind = type(exception).__name__
-    if kind in HAPPENED or not _WORD.search(message) or _CONVERSION.search(headline(message)):
+    if kind in HAPPENED or _CONVERSION.search(headline(message)):
         return False
     last = next((frame for frame in reversed(frames) if frame.filename != "<unknown>"), None)
     if last is not None and _is_of_a_library(last.filename):
@@ -88,6 +88,8 @@ def _is_explicit(exception: BaseException, message: str, frames: traceback.Stack
     if _is_look_up(last):
         return False
     line = last.line or linecache.getline(last.filename, last.lineno or 0)
+    if _ENDS.search(line):
+        return False
     return bool(_RAISE.match(line)) or bool(re.search(r":\s*raise\b", line))
 
 

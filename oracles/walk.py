@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from generators.case import PassCall, Tier
-from generators.dtypes import float_facts
+from generators.dtypes import coarsest
 from generators.passes.row import EVERY_SCOPE, Meaning, PassRow, Phase
 from generators.tvm_api import IRModule
 from oracles.calls.after_pass import after_pass
@@ -39,15 +39,9 @@ def moved(start: Position, call: PassCall, row: PassRow, module: IRModule, code:
         # Operators that a high-level pass adds to a lowered module need passes that have been applied already.
         start.between or (out_of_phase and changed),
         code,
-        _coarser(start.floor, row.promise.lowers_to) if changed else start.floor,
+        coarsest((start.floor, row.promise.lowers_to)) if changed else start.floor,
         start.lost or (_lost_by(row, start.module) if changed else None),
     )
-
-
-def _coarser(one: str | None, other: str | None) -> str | None:
-    """The float dtype of the two that rounds more; None is no dtype."""
-    dtypes = [dtype for dtype in (one, other) if dtype is not None]
-    return max(dtypes, key=lambda dtype: float_facts(dtype).unit, default=None)
 
 
 def _lost_by(row: PassRow, before: IRModule) -> str | None:

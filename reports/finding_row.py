@@ -82,6 +82,8 @@ class FindingRow:
         given = msgspec.convert(data, JsonObject)
         if given.get("reduced", {}) is None:
             del given["reduced"]
+        if not _is_known(given.get("evidence")):
+            given["evidence"] = None
         row = msgspec.convert({"standing": "known" if given.get("known") is True else "new", **given}, FindingRow)
         if "evidence" not in given:
             row = replace(row, evidence=evidence_before_rows_had_it(row.symptom, given.get("died")))
@@ -106,6 +108,15 @@ class FindingRow:
     def is_failure(self, fail_on: tuple[str, ...]) -> bool:
         """Whether it is new and of a tier that fails a campaign."""
         return not self.known and self.tier in fail_on
+
+
+def _is_known(evidence: object) -> bool:
+    """Whether it is evidence of a kind that this version has."""
+    try:
+        msgspec.convert(evidence, Evidence | None)
+    except msgspec.ValidationError:
+        return not (isinstance(evidence, dict) and isinstance(evidence.get("type"), str))
+    return True
 
 
 def row_of(finding: Finding) -> FindingRow:

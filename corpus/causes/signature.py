@@ -92,7 +92,6 @@ _IR_LINE = re.compile(
     r"|\w+: [RT]\.|\w+ = [RT]\.|cls = )|^ +return "
 )
 _FRAME_LINE = re.compile(r'^\s*(?:File ".*", line \d+|\d+: .*|Traceback .*|Stack trace:.*|-->.*|\d* *\|.*|~+\^*~*)')
-_EXTENSION = "(?:cc|cpp|h|hpp|py|pyx|pxi|so|cu|c)"
 _STEPS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"<root>(?:\.\w+(?:\[\d*\]?)*)+"), "<place>"),
     (re.compile(r"\[\d\d:\d\d:\d\d\] *"), ""),

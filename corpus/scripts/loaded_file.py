@@ -44,7 +44,7 @@ class LoadedFile:
 def loaded_file(path: Path) -> LoadedFile:
     """Reads the file and what it imports. Of one that cannot be read, or that Python cannot, no more than that."""
     try:
-        text = read_regular(path, MOST_BYTES).decode()
+        text = _text(path)
         needed = imported_files(path, ast.parse(text), MOST_BYTES)
     except _UNREADABLE:
         return LoadedFile(path, None, (), (path.name,))
@@ -54,12 +54,16 @@ def loaded_file(path: Path) -> LoadedFile:
     return LoadedFile(path, literal_of(text if text.endswith("\n") else f"{text}\n"), carried, ())
 
 
+def _text(path: Path) -> str:
+    return read_regular(path, MOST_BYTES).decode().replace("\r\n", "\n")
+
+
 def _carried(text: str, needed: Sequence[UserModule]) -> tuple[CarriedModule, ...] | None:
     """The modules with their texts; None where a script cannot carry these and the text of the file itself."""
     if not text or not all(module.is_text for module in needed):
         return None
     try:
-        texts = ["" if module.file is None else read_regular(module.file, MOST_BYTES).decode() for module in needed]
+        texts = ["" if module.file is None else _text(module.file) for module in needed]
         if any(map(_looks_around, (text, *texts))) or sum(len(one.encode()) for one in (text, *texts)) > MOST_BYTES:
             return None
     except _UNREADABLE:

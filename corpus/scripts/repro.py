@@ -140,7 +140,8 @@ def can_be_unoptimised(stored: StoredCase) -> bool:
 
 def can_go_on(stored: StoredCase) -> bool:
     """Whether a build from the front of the pipeline may hide what was seen: passes of it have been applied."""
-    return (script_of(stored).runs or stored.oracle == BUILD) and phase_left(stored) is not None
+    builds = script_of(stored).runs or stored.oracle == BUILD
+    return builds and shown_by_script(stored) and phase_left(stored) is not None
 
 
 def can_be_by_reference(stored: StoredCase) -> bool:

@@ -47,7 +47,7 @@ class Begun(Struct, frozen=True):
     known: str | None
     shard: tuple[int, int]
     cases: int | None = None
-    """How many at most."""
+    """How many at most, of a run without a limit of time."""
 
     @staticmethod
     def with_settings(settings: Settings) -> Begun:
@@ -57,7 +57,8 @@ class Begun(Struct, frozen=True):
         )
         shard = (settings.shard.index, settings.shard.count)
         chosen = (settings.targets, settings.passes, settings.oracles)
-        return Begun(settings.seed, *chosen, load, corpus, known, shard, settings.cases)
+        cases = settings.cases if settings.time_s is None else None
+        return Begun(settings.seed, *chosen, load, corpus, known, shard, cases)
 
     def within(self, settings: Settings) -> Settings:
         """The settings with these options. Where they name no end of their own, it goes on to its number of cases."""
@@ -119,6 +120,16 @@ def _is_own(data: bytes) -> bool:
     return found is not None and own.is_own_mark(found[1] + b"\n", {CHECKPOINT_FILE: b"{" + data[found.end() :]})
 
 
+class _RawRows(Struct):
+    rows: list[dict[str, object]]
+
+
+def _rows(data: bytes, rows: list[FindingRow]) -> list[FindingRow]:
+    """The rows, those that an older passfuzz wrote with what it said instead of evidence."""
+    raw = msgspec.json.decode(data, type=_RawRows).rows
+    return [row if "evidence" in one else FindingRow.from_json(one) for row, one in zip(rows, raw, strict=True)]
+
+
 def read_checkpoint(out: Path, trust: bool = False) -> Checkpoint:
     """The campaign that was begun in a folder. Raises UsageError where there is none, or none that can be read, or,
     without `trust`, one that another user has begun.
@@ -129,6 +140,7 @@ def read_checkpoint(out: Path, trust: bool = False) -> Checkpoint:
     try:
         data = read_regular(path, MOST)
         checkpoint = msgspec.json.decode(data, type=Checkpoint)
+        checkpoint.rows = _rows(data, checkpoint.rows)
     except FileNotFoundError:
         raise UsageError(f"--resume: {path}: no such file; is {out} the --out folder of a run?") from None
     except (OSError, msgspec.MsgspecError, ValueError, RecursionError) as error:

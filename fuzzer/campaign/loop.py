@@ -91,6 +91,7 @@ class CampaignLoop:
         self.before_s = 0.0
         """The seconds of the campaign that this one goes on with."""
         self.start = time.monotonic()
+        self.begun = Begun.with_settings(settings)
         self.disk = Disk(settings.out, settings.seed, plan.scratch, own=settings.trust or only_trusted(settings.corpus))
 
     @property
@@ -106,7 +107,7 @@ class CampaignLoop:
     def _go_on(self, checkpoint: Checkpoint) -> None:
         """Takes over what an earlier campaign has done and left."""
         self.before_s, self.tally = checkpoint.wall_s, checkpoint.tally
-        self.deck, self.later = checkpoint.deck, checkpoint.later
+        self.deck, self.later, self.begun = checkpoint.deck, checkpoint.later, checkpoint.begun
         self.deck.limit = self.settings.cases
         self.deck.returned(sorted(self.deck.out))
         self.docket.go_on(checkpoint.places, checkpoint.given_up)
@@ -377,7 +378,7 @@ class CampaignLoop:
     def _checkpoint(self) -> Checkpoint:
         return Checkpoint(
             SCHEMA,
-            Begun.with_settings(self.settings),
+            self.begun,
             self.now,
             self.tally,
             self.deck,

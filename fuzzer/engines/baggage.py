@@ -12,11 +12,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from corpus.arrays_file import MOST_ARRAYS
 from corpus.finding import Finding
 from corpus.finding_bytes import from_bytes, to_bytes
 from corpus.regular_files import read_regular
 from corpus.replayable import case_folders
-from corpus.store import MOST_TEXT
 from fuzzer.protocol import Answer, Command, Confirm, Confirmed, Plan, Reduced
 
 _LOAD, _CORPUS = "load", "corpus"
@@ -38,7 +38,7 @@ def pack(plan: Plan) -> bytes:
         for folder in case_folders(corpus):
             inside = folder.relative_to(corpus).parts
             for path in sorted(path for path in folder.iterdir() if path.is_file()):
-                files.append(((_CORPUS, *inside, path.name), read_regular(path, MOST_TEXT)))
+                files.append(((_CORPUS, *inside, path.name), read_regular(path, MOST_ARRAYS)))
     return msgspec.msgpack.encode(Baggage(files))
 
 

@@ -7,6 +7,7 @@ import selectors
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from fuzzer.processes.output import Output
 from fuzzer.processes.start import module_command, worker_environment
 from fuzzer.processes.workforce import FromWorker, Slot, WorkerLost
 from fuzzer.protocol import Answer, Begin, Command, Done, Plan, Ready
+from oracles.family import children
 from oracles.pace import StopClock
 
 BATCH = 48
@@ -64,7 +66,7 @@ class Pool:
             env=worker_environment(self._hash_seed, self._plan.scratch),
             start_new_session=True,
         )
-        slot = LocalSlot(process=process, output=Output(process), stopped=StopClock(process.pid))
+        slot = LocalSlot(process=process, output=Output(process), stopped=StopClock(process.pid, guards=True))
         self.slots.append(slot)
         self._send(slot, Begin(self._plan))
         slot.output.register(self._selector, slot)
@@ -87,6 +89,7 @@ class Pool:
         """What workers have said, waiting at most `timeout_s` for the first. One that stays stopped is ended."""
         for slot in self.slots:
             if slot.stopped.look() and slot.stopped.seconds > STOPPED_S:
+                _go_on(slot.process.pid)  # so that it does what it is asked next: to end
                 end(slot.process)
         speaking: dict[LocalSlot, None] = dict.fromkeys(key.data for key, _ in self._selector.select(timeout_s))
         for slot in speaking:
@@ -146,3 +149,10 @@ class Pool:
                 if pipe is not None:
                     pipe.close()
         self._selector.close()
+
+
+def _go_on(guard: int) -> None:
+    """Lets a guard and the worker that it guards run again."""
+    for pid in (guard, *children(guard)):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from corpus.arrays_file import MOST_ARRAYS
 from corpus.regular_files import MEBIBYTE, read_regular
 from fuzzer.replaying.environments import cache
 from reports.matrix import ReplayRow
@@ -79,7 +80,7 @@ def key_of(folder: Path, build: str) -> str:
     digest = hashlib.sha256(f"{build}\0{folder.name}".encode("utf-8", "surrogateescape"))
     for name in ("case.json", "repro.py", "module.json", "inputs.npz"):
         try:
-            content = read_regular(folder / name, MOST)
+            content = read_regular(folder / name, MOST_ARRAYS if name == "inputs.npz" else MOST)
         except OSError:
             content = b""
         digest.update(f"\0{name}\0{len(content)}\0".encode() + content)

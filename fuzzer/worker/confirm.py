@@ -1,8 +1,8 @@
 """Confirms findings: a finding counts when its own repro.py shows it in a fresh process. No TVM here.
 
 A script that says that the bug is gone is tried with other settings: with other bytes in uninitialised memory that it
-reads (`corpus.scripts.poison_fill`), and without LLVM's optimisation where it builds, as most cases were. What is kept
-is the script that shows it, and the first one where none does.
+reads (`corpus.scripts.poison_fill`), without LLVM's optimisation where it builds, as most cases were, and by the rest
+of the pipeline. What is kept is the script that shows it, and the first one where none does.
 Where a target runs in threads, no script of TVM's alone can show numbers without a device: there `passfuzz check` must
 find the case wrong. What a device has shown, the script shows there.
 """
@@ -56,8 +56,9 @@ class Tried:
 def confirmed(finding: Finding, room: Path) -> Tried:
     """Whether the finding shows, with any of the settings that its script is to be tried with. Writes under `room`."""
     settings = with_each_setting(finding)
+    alone = sum(not setting.goes_on for setting in settings) == 1
     for setting in settings:
-        tried, status = _tried(setting, room, alone=len(settings) == 1)
+        tried, status = _tried(setting, room, alone=alone and not setting.goes_on)
         if status == CANNOT_RUN and can_be_by_reference(stored_from(setting)):
             tried, status = _tried(replace(setting, by_reference=True), room, alone=False)
         if status != PASSES:
@@ -66,8 +67,8 @@ def confirmed(finding: Finding, room: Path) -> Tried:
 
 
 def _tried(finding: Finding, room: Path, *, alone: bool) -> tuple[Tried, int | None]:
-    """What came of it, and how the last run has ended that says something; None where it says nothing. alone: no other
-    setting is tried, so that a first run which says that the bug is gone is not the last."""
+    """What came of it, and how the last run has ended that says something; None where it says nothing. alone: there is
+    no other setting but the rest of the pipeline, so that a first run which says that it is gone is not the last."""
     with tempfile.TemporaryDirectory(prefix="trial-", dir=room, ignore_cleanup_errors=True) as folder:
         return _tried_in(finding, Path(folder), alone)
 

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TypeAlias
 
 from generators.case import EntryCall
+from generators.dtypes import coarsest
 from generators.tvm_api import IRModule
 from oracles.evidence import ReferenceTrap
 from oracles.ir.fingerprint import FINGERPRINTS
@@ -101,8 +102,9 @@ class Numbers:
 
     def held_to(self, floor: str | None) -> Numbers:
         """The same results with the bounds of an implementation in dtype `floor`, made once; all share one `left_out`.
-        These themselves for None, and where they have such bounds already."""
-        if floor is None or self.starting.floor is not None:
+        These themselves for None, and where they have the bounds of a dtype that rounds as much already."""
+        floor = coarsest((self.starting.floor, floor))
+        if floor is None or floor == self.starting.floor:
             return self
         if floor not in self._coarser:
             numbers = Numbers(self.starting.module, self._asked, floor, self.starting.tolerance)

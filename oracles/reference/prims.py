@@ -108,6 +108,30 @@ def _partly(written: Array | None, tensor: Tensor, name: str, bounded: bool) -> 
     return Tensor(tensor.value, tensor.dtype, np.where(written, error, np.inf), empty.memory)
 
 
+def _shares(inputs: list[Runtime], places: list[int]) -> bool:
+    """Whether an input that a call in place writes to has memory of another one."""
+    values = [one.value if isinstance(one, Tensor) else np.empty(0) for one in inputs]
+    pairs = ((values[place], other) for place in places if place >= 0 for other in values[:place] + values[place + 1 :])
+    return any(np.may_share_memory(one, other) and np.shares_memory(one, other) for one, other in pairs)
+
+
+def _same_when_shared(
+    function: BaseFunc,
+    inputs: list[Runtime],
+    outputs: list[tuple[tuple[int, ...], str]],
+    places: list[int],
+    extra: list[int],
+    context: Context,
+) -> bool:
+    """Whether a call in place gives the same where inputs have memory in common, as they have once it is lowered."""
+    arrays: dict[int, Array] = {}
+    buffers = [arrays.setdefault(id(i.value), declared(i)) if isinstance(i, Tensor) else _scalar(i) for i in inputs]
+    given = [*buffers, *(_empty(*out) for out, place in zip(outputs, places, strict=True) if place < 0), *extra]
+    run_tracked(function, given, [None] * len(given), context=context)
+    alone = _run_in_place(function, inputs, outputs, places, extra, context)
+    return all(p < 0 or np.asarray(buffers[p]).tobytes() == a.tobytes() for p, a in zip(places, alone, strict=True))
+
+
 def written_by(
     function: BaseFunc,
     name: str,
@@ -120,6 +144,8 @@ def written_by(
     noise: Noise | None = None,
 ) -> list[Tensor]:
     """The outputs of a call_tir_inplace: output k is input places[k] after the call, or a fresh one for -1."""
+    if _shares(inputs, places) and not _same_when_shared(function, inputs, outputs, places, extra, context):
+        raise Unsupported("aliased arguments of a call in place")
     buffers = [declared(i) if isinstance(i, Tensor) else _scalar(i) for i in inputs]
     fresh = [_empty(shape, dtype) for (shape, dtype), place in zip(outputs, places, strict=True) if place < 0]
     before = [before_call(i) if isinstance(i, Tensor) else None for i in inputs]

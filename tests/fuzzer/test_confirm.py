@@ -26,8 +26,6 @@ from fuzzer.results import CheckRow
 from fuzzer.worker import confirm
 from fuzzer.worker.confirm import TRIALS_BY_CHANCE, Tried, confirmed
 from generators.case import Case, EntryCall, ModuleText, PassCall
-from generators.passes.row import Phase
-from generators.passes.table import SETUP
 from oracles.evidence import CLOSED_DESCRIPTORS, AcrossProcesses, Died
 from oracles.verdict import ACROSS_PROCESSES, CRASH, Failed
 from tests.corpus.test_repro_memory import reduction
@@ -280,26 +278,6 @@ def test_what_llvm_may_hide_is_tried_without_its_optimisation(
     monkeypatch.setattr(confirm, "save_finding", save)
     tried = confirmed(replace(finding(), oracle=oracle), tmp_path)
     assert (tried.shown, tried.finding.unoptimised) == (oracle == "build", oracle == "build")
-
-
-@pytest.mark.parametrize(("last", "shown"), [(Phase.HIGH, False), (Phase.LOWERED, True), (Phase.FLAT, False)])
-def test_what_the_front_of_the_pipeline_hides_is_tried_with_the_rest_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: Phase, shown: bool
-) -> None:
-    """`tvm.compile` begins at the front: LegalizeOps makes a copy of what RewriteDataflowReshape has made a view."""
-
-    def save(room: Path, one: Finding) -> Path:
-        text = repro_text(stored_from(one))
-        goes_on = "relax_pipeline=rest)" in text and "relax.transform.StaticPlanBlockMemory(),\n" in text
-        folder = room / one.folder
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "repro.py").write_text(f"print('why')\nraise SystemExit({int(goes_on)})\n")
-        return folder
-
-    monkeypatch.setattr(confirm, "save_finding", save)
-    one = replace(finding(), oracle="build")
-    tried = confirmed(replace(one, case=replace(one.case, passes=SETUP[last])), tmp_path)
-    assert (tried.shown, tried.finding.goes_on) == (shown, shown)
 
 
 @pytest.mark.parametrize(("target", "found_by"), [("cuda", "numeric"), ("cuda-cpu", "build")])

@@ -123,6 +123,7 @@ def test_a_run_that_is_gone_on_with_has_not_ended_from_the_first_moment_on(tmp_p
         ({"cases": 40}, {"time": "1h"}, 3600.0, None),
         ({"cases": 40}, {"cases": 60}, None, 60),
         ({"time": "1h"}, {}, DEFAULT_TIME_S, None),
+        ({"time": "1h", "cases": 40}, {}, DEFAULT_TIME_S, None),
     ],
 )
 def test_a_run_goes_on_to_the_end_that_it_was_begun_with_unless_another_is_named(

@@ -165,6 +165,13 @@ def test_time_in_which_nobody_looks_at_a_stopped_process_does_not_count(monkeypa
     assert seen == [(True, 0.5), (True, 1.5), (False, 0.0), (True, 0.2)]
 
 
+def test_a_guard_is_stopped_where_what_it_guards_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pace, "children", lambda pid: frozenset({pid + 1}))
+    monkeypatch.setattr(pace, "is_stopped", lambda pid: pid == 2)
+    assert pace.StopClock(1, guards=True).look()
+    assert not pace.StopClock(1).look()
+
+
 def test_progress_begins_the_deadline_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module_under_test, "_POLL_S", 0.02)
     counts = iter(range(10**9))

@@ -152,13 +152,22 @@ def test_raised_from_keeps_kind_text_and_frames() -> None:
     assert "GetGlobalVar" in raised.traceback
 
 
-@pytest.mark.parametrize("end", ["SystemExit(0)", "SystemExit", "KeyboardInterrupt", "GeneratorExit()", "ValueError()"])
-def test_what_is_raised_without_a_word_explains_nothing(end: str) -> None:
-    def ends(module: Any) -> Any:
-        exec(f"raise {end}")
+def ends(module: Any) -> Any:
+    raise SystemExit(0)
 
-    raised = RealBench().apply(module_pass(ends, "Ends"), module_of(DATAFLOW))
-    assert isinstance(raised, Raised) and not raised.explicit
+
+def is_interrupted(module: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+def is_not_written(module: Any) -> Any:
+    raise NotImplementedError
+
+
+@pytest.mark.parametrize(("does", "explicit"), [(ends, False), (is_interrupted, False), (is_not_written, True)])
+def test_what_ends_a_process_explains_nothing(does: Callable[[Any], Any], explicit: bool) -> None:
+    raised = RealBench().apply(module_pass(does, "Ends"), module_of(DATAFLOW))
+    assert isinstance(raised, Raised) and raised.explicit == explicit
 
 
 def test_the_headline_of_a_schedule_error_says_no_places() -> None:

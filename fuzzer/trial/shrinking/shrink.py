@@ -33,7 +33,7 @@ from fuzzer.trial.shrinking.shrink_across import RejudgeAcross
 from fuzzer.trial.watch import UNWATCHED, Watch
 from fuzzer.trial.whose_fault import whose_fault, wrong_lowering
 from generators.case import Case, Shape, Tier
-from generators.dtypes import Array, is_float
+from generators.dtypes import Array, coarsest, is_float
 from generators.passes.official import tier_in_order
 from generators.passes.row import Phase
 from generators.targets import TARGETS
@@ -360,7 +360,7 @@ def _blamed(rejudge: Rejudging, repertoire: Repertoire, failure: Failure, start:
 def expectations_of(candidate: Candidate, plan: Plan, repertoire: Repertoire) -> tuple[Expectation, ...]:
     """What the reference gives for the entry calls, as the repro compares with; empty where it cannot be written."""
     floors = (repertoire.rows[call.name].promise.lowers_to for call in (*candidate.setup, *candidate.passes))
-    floor = next(filter(None, floors), None) or excess_precision(candidate.module)
+    floor = coarsest(floors) or excess_precision(candidate.module)
     numbers = Numbers(candidate.module, candidate.calls, floor, plan.tolerance)
     if isinstance(numbers.expected, NoMeaning):
         return ()

@@ -180,7 +180,8 @@ def _types_of(function: RelaxFunction) -> list[Type]:
     """The types of the parameters; of one whose extents are unknown, the type that it is cast to first, if it is."""
     casts: dict[Var, Type] = {}
     for bound in bindings(function):
-        if isinstance(bound.binding, relax.MatchCast) and isinstance(bound.value, relax.Var):
+        of_variable = isinstance(bound.binding, relax.MatchCast) and isinstance(bound.value, relax.Var)
+        if of_variable and _has_extents(bound.binding.ty):
             casts.setdefault(bound.value, bound.binding.ty)
     types = [(parameter, tvm_api.type_of(parameter)) for parameter in function.params]
     return [ty if _has_extents(ty) else casts.get(parameter, ty) for parameter, ty in types]
