@@ -52,7 +52,7 @@ READ = {
     "oracles/checks/survives.py": (4, "what TVM says"),
     "oracles/ir/difference.py": (1, "scripts as TVM prints them"),
     "oracles/reference/tir/libraries.py": (1, "names of TVM's intrinsics"),
-    "oracles/tvm_errors.py": (5, "what TVM says"),
+    "oracles/tvm_errors.py": (4, "what TVM says"),
     "oracles/tvm_frames.py": (1, "what TVM prints"),
     "reports/reasons.py": (1, "reasons, to put those that begin alike together for a reader"),
 }
