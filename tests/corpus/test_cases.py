@@ -83,13 +83,19 @@ def test_the_report_of_a_case_holds_its_script(slug: str) -> None:
     assert scripts == [(CORPUS / slug / "repro.py").read_text()]
 
 
+BY_CHANCE = 20
+"""Runs of a script that shows its bug in two runs of three: one time in 10 ** 9 none of them does."""
+
+
 @pytest.mark.parametrize("slug", [s if s in QUICK else pytest.param(s, marks=pytest.mark.deep) for s in SLUGS])
 def test_a_repro_says_what_is_expected(slug: str) -> None:
     case = read_whole(slug)
     expected = case.outcome_on(importlib.metadata.version("apache-tvm"))
-    ended = subprocess.run(
-        [sys.executable, str(CORPUS / slug / "repro.py")], capture_output=True, text=True, timeout=HANGS_S, check=False
-    )
+    command = [sys.executable, str(CORPUS / slug / "repro.py")]
+    for _ in range(1 if case.rate is None else BY_CHANCE):
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=HANGS_S, check=False)
+        if ended.returncode == 1:
+            break
     if runs_kernels(case) and not tvm.cuda().exist:
         assert (ended.returncode, ended.stdout.strip()) == (2, "this needs a CUDA device and nvcc")
     else:
