@@ -18,11 +18,16 @@ from tests.fuzzer.test_confirm import saves
 from tests.reports.reports_data import finding
 
 
+WHOLE = "# whole"
+
+
 def test_what_a_reduced_script_does_not_show_the_whole_case_may(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small = finding()
-    whole = replace(small, case=replace(small.case, module=ModuleText("# whole")), reduced=None)
+    whole = replace(
+        small, case=replace(small.case, module=ModuleText(f"{small.case.module.script}\n{WHOLE}")), reduced=None
+    )
     monkeypatch.setattr(confirm, "save_finding", saved_by_module)
     tried = confirmed(replace(small, unreduced=whole), tmp_path)
     assert tried.shown and tried.finding == replace(whole, said=tried.finding.said)
@@ -34,7 +39,7 @@ def saved_by_module(room: Path, one: Finding) -> Path:
     """A script that shows the bug of the whole case alone."""
     folder = room / one.folder
     folder.mkdir(parents=True)
-    status = int(one.case.module.script == "# whole")
+    status = int(one.case.module.script.endswith(WHOLE))
     (folder / "repro.py").write_text(f"print('AssertionError()')\nraise SystemExit({status})\n")
     return folder
 
