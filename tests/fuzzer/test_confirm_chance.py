@@ -17,7 +17,6 @@ from oracles.verdict import WRONG_RESULT, Failed
 from tests.fuzzer.test_confirm import saves
 from tests.reports.reports_data import finding
 
-
 WHOLE = "# whole"
 
 
