@@ -52,7 +52,8 @@ class CampaignResult:
         if self.tally.invalid_share > MAX_INVALID_SHARE:
             what = f"{self.tally.invalid} of {self.tally.generated} generated cases are invalid"
             if self.loaded:
-                return f"{what}: the generator is wrong, or a loaded pass has spoilt the process"
+                mine = ", ".join(self.loaded[:3]) + (", ..." if len(self.loaded) > 3 else "")
+                return f"{what}: the generator is wrong, or a loaded pass has spoilt the process ({mine})"
             return f"{what}: the generator is wrong"
         if self.tally.cases == 0 and not self.interrupted:
             reason = max(self.tally.skipped, key=self.tally.skipped.__getitem__, default=None)

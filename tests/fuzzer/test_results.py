@@ -60,7 +60,9 @@ def test_what_cannot_be_trusted_says_why() -> None:
     spoilt, skipped = tally_of({"cases": 9, "generated": 10, "invalid": 1}), tally_of({"generated": 4})
     skipped.skipped.update({"rare": 1, "killed from outside, twice": 3})
     assert "the generator is wrong" in str(CampaignResult(spoilt, (), 1.0).fault())
-    assert "a loaded pass has spoilt the process" in str(CampaignResult(spoilt, (), 1.0, loaded=("Mine",)).fault())
+    assert "a loaded pass has spoilt the process (Mine)" in str(
+        CampaignResult(spoilt, (), 1.0, loaded=("Mine",)).fault()
+    )
     assert CampaignResult(skipped, (), 1.0).fault() == "not one case was judged: killed from outside, twice"
 
 
