@@ -9,8 +9,11 @@ import pytest
 from tvm import relax
 
 from generators.case import EntryCall
+from oracles.reference.calling import direct
+from oracles.reference.engine import Interpreter
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import NoMeaning, Unsure
+from oracles.reference.recorded_run import RecordedRun
 from tests.oracles.oracle_bench import module_of
 
 TWICE = """
@@ -47,3 +50,13 @@ def test_one_tensor_twice_is_left_open_where_sharing_tells(attributes: str, plac
         assert result.value.tolist() == [0, 4, 8, 12] and outcome is None  # type: ignore[union-attr]
     else:
         assert isinstance(numbers.expected, NoMeaning) and isinstance(outcome, Unsure)
+
+
+@pytest.mark.parametrize("attributes", ['{"tirx.noalias": True}', "{}"])
+def test_a_call_of_one_tensor_twice_is_recorded_as_any_other(attributes: str) -> None:
+    """Else a pass that changes the function would be judged by its other calls alone."""
+    module: Any = module_of(TWICE.replace("{ATTRIBUTES}", attributes).replace("PLACE", "v"))
+    lowered = relax.transform.CallTIRRewrite()(relax.transform.LegalizeOps()(module))
+    run = RecordedRun(lowered, direct, frozenset())
+    Interpreter(lowered, recorded=run).run(EntryCall("main", (np.arange(4, dtype=np.float32),)))
+    assert [call.function.same_as(lowered["f"]) for call in run.record] == [False, True]
