@@ -111,10 +111,10 @@ class CaseRecord(msgspec.Struct):
     target: a row of `generators.targets.TARGETS`. setup: passes that are applied first and are not under test.
     issue: the address or number of TVM's issue. signature: the folder's name as a slug of `corpus.causes.signature`.
     cause: as `corpus.causes.cause.Cause` prints it. load: the path of a file that brings further passes; reading the
-    case does not run it. unoptimised: the script builds without LLVM's optimisation. goes_on: it builds by
-    the rest of the pipeline. rate: how many runs of the script show the
-    failure; null where each does. said: what the script said last when it showed it
-    (`corpus.causes.signature.told_by`). by_reference: TVM does not build or run what the passes give.
+    case does not run it. unoptimised: the script builds without LLVM's optimisation. goes_on: it builds by the rest of
+    the pipeline. rate: how many runs of the script show the failure; null where each does. said: what the script said
+    last when it showed it (`corpus.causes.signature.told_by`). by_reference: TVM does not build or run what the passes
+    give.
     """
 
     schema: int

@@ -57,7 +57,10 @@ def with_each_setting(finding: Finding) -> tuple[Finding, ...]:
     settings = [replace(small, fill=fill) for fill in fills_for(stored)]
     settings += [replace(small, unoptimised=True)] if can_be_unoptimised(stored) else []
     settings += [replace(one, goes_on=True) for one in tuple(settings)] if can_go_on(stored) else []
-    settings = list({repro_text(stored_from(one)): one for one in reversed(settings)}.values())[::-1]
+    by_script: dict[str, Finding] = {}
+    for one in settings:
+        by_script.setdefault(repro_text(stored_from(one)), one)
+    settings = [*by_script.values()]
     if whole is not None:  # What has been learnt of the finding since is in the reduced one.
         settings += with_each_setting(
             replace(whole, signature=small.signature, at_s=small.at_s, count=small.count, unreduced=None)

@@ -55,6 +55,7 @@ LEFT = {
     "fuzzer.engines.cluster_workforce.SLICE_S": "how long a slice should take, no limit on it",
     "fuzzer.engines.cluster_workforce.LOOK_S": "how often a cluster is looked at",
     "fuzzer.engines.cluster_workforce.EMPTY_S": "tests that wait for a cluster raise it",
+    "fuzzer.processes.pool.LOOK_S": "how often workers are looked at",
     "fuzzer.processes.pool.STOPPED_S": "only of workers that a signal has stopped",
     "fuzzer.plugin.budget.GRANT_S": "CPU seconds, of which a busy machine takes no more",
     "fuzzer.trial.subject.wide_inputs.SLOW_S": "CPU seconds, of which a busy machine takes no more",

@@ -6,6 +6,7 @@ import os
 import selectors
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ from oracles.pace import StopClock
 BATCH = 48
 """Cases that a worker is handed at once: a few seconds of work, in one child whose caches live that long."""
 
+LOOK_S = 1.0
+"""Seconds between two looks for workers that are stopped."""
 STOPPED_S = 30.0
 """Seconds for which a signal may stop a worker."""
 _LOG_BYTES = 256 * MEBIBYTE
@@ -51,6 +54,7 @@ class Pool:
         self._hash_seed = hash_seed
         self._selector = selectors.DefaultSelector()
         self.slots: list[LocalSlot] = []
+        self._look_at = 0.0
         try:
             for _ in range(jobs):
                 self._start()
@@ -87,10 +91,9 @@ class Pool:
 
     def answers(self, timeout_s: float) -> Iterator[FromWorker]:
         """What workers have said, waiting at most `timeout_s` for the first. One that stays stopped is ended."""
-        for slot in self.slots:
-            if slot.stopped.look() and slot.stopped.seconds > STOPPED_S:
-                _go_on(slot.process.pid)  # so that it does what it is asked next: to end
-                end(slot.process)
+        if time.monotonic() >= self._look_at:
+            self._look_at = time.monotonic() + LOOK_S
+            self._end_stopped()
         speaking: dict[LocalSlot, None] = dict.fromkeys(key.data for key, _ in self._selector.select(timeout_s))
         for slot in speaking:
             data = slot.output.take()
@@ -104,6 +107,12 @@ class Pool:
                 if isinstance(answer, Done):
                     slot.busy = None
                 yield FromWorker(slot, answer, about)
+
+    def _end_stopped(self) -> None:
+        for slot in self.slots:
+            if slot.stopped.look() and slot.stopped.seconds > STOPPED_S:
+                _go_on(slot.process.pid)  # so that it does what it is asked next: to end
+                end(slot.process)
 
     def _answers_in(self, slot: LocalSlot, data: bytes) -> Iterator[Answer | WorkerLost]:
         """The answers in what a worker has written. One that says anything else is ended: a case of another user may

@@ -112,7 +112,7 @@ def _shares(inputs: list[Runtime], places: list[int]) -> bool:
     """Whether an input that a call in place writes to has memory of another one."""
     values = [one.value if isinstance(one, Tensor) else np.empty(0) for one in inputs]
     pairs = ((values[place], other) for place in places if place >= 0 for other in values[:place] + values[place + 1 :])
-    return any(np.may_share_memory(one, other) and np.shares_memory(one, other) for one, other in pairs)
+    return any(np.shares_memory(one, other) for one, other in pairs)
 
 
 def _same_when_shared(

@@ -200,7 +200,9 @@ def test_an_answer_that_nobody_asked_for_changes_nothing(
 ) -> None:
     """As the code of another user may say it in a worker of a campaign that starts from their cases."""
     monkeypatch.setenv(RAVES, line_of(said).decode().strip())
-    whole(campaign(tmp_path / "out", cases=40, jobs=1), cases=40)
+    result = campaign(tmp_path / "out", cases=40, jobs=1)
+    whole(result, cases=40)
+    assert result.fault() is None
 
 
 @pytest.mark.parametrize("said", one_in(3, ["{}", "[]", "1", "nonsense", "{", '{"type": "judged", "index": "x"}']))
