@@ -24,6 +24,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from generators.passes.traits import TakesBlocks
+
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -97,7 +99,7 @@ def drawn(seed: int, index: int, operators: int) -> tuple[Any, Workbench, Number
         raise Left(numbers.expected.reason)
     bench = Workbench(SeededSource(seed, index), numbers, target=TARGET)
     lifting = [name for name in passes_to_come(program.module, Phase.HIGH) if name == "LambdaLift"]
-    pipeline = [n for n in PIPELINES["cuda"] if operators or not PASSES[n].setup.of_blocks]
+    pipeline = [n for n in PIPELINES["cuda"] if operators or not PASSES[n].has(TakesBlocks)]
     return applied((*lifting, *pipeline), program.module, bench), bench, as_built(numbers)
 
 

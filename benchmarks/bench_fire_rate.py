@@ -25,9 +25,10 @@ from fuzzer.trial.repertoire import repertoire_of
 from generators.passes.need import weight_of
 from generators.passes.row import PassRow, Rate
 from generators.passes.table import PASSES
+from generators.passes.traits import Quiet
 from generators.targets import TARGETS
 
-LOUD = [name for name, row in PASSES.items() if not row.census.quiet]
+LOUD = [name for name, row in PASSES.items() if not row.has(Quiet)]
 """The passes that can fire."""
 
 

@@ -25,6 +25,7 @@ from benchmarks.children import ToParent, in_child
 from generators import tvm_api
 from generators.passes.row import PassRow, Phase
 from generators.passes.table import PASSES, TIR_PIPELINE
+from generators.passes.traits import Refuses
 from generators.program_facts import Feature
 from generators.source import SeededSource
 from generators.tir.integers import draw_integer_func
@@ -119,7 +120,7 @@ def judged(row: PassRow, seed: int, index: int, *, show: bool = False) -> tuple[
         with tvm.target.Target("llvm"), tvm.transform.PassContext(config=eval(options or "{}")):
             after = constructed(text)(module)
     except Exception as error:  # noqa: BLE001 - what a pass of TVM raises is what is counted
-        kind = "refused" if row.excuses.refuses and re.search(row.excuses.refuses, str(error)) else "raised"
+        kind = "refused" if (refuses := row.trait(Refuses)) and re.search(refuses.message, str(error)) else "raised"
         return kind, f"{said}: {str(error).strip().splitlines()[-1]}"
     if show:
         print(text, options, tvm_api.script_of(module), tvm_api.script_of(after), sep="\n")

@@ -13,6 +13,7 @@ from dataclasses import replace
 from generators.case import PassCall, Tier
 from generators.dtypes import coarsest
 from generators.passes.row import EVERY_SCOPE, Meaning, PassRow, Phase
+from generators.passes.traits import InferenceOnly, Synchronises
 from generators.tvm_api import IRModule
 from oracles.calls.after_pass import after_pass
 from oracles.ir.fingerprint import FINGERPRINTS, fingerprints_after, same_program
@@ -35,7 +36,7 @@ def moved(start: Position, call: PassCall, row: PassRow, module: IRModule, code:
         module,
         start.phase if gives is None else gives,
         calling,
-        EVERY_SCOPE if past else start.synchronised | row.place.synchronises,
+        EVERY_SCOPE if past else start.synchronised.union(row.named(Synchronises)),
         # Operators that a high-level pass adds to a lowered module need passes that have been applied already.
         start.between or (out_of_phase and changed),
         code,
@@ -48,7 +49,7 @@ def _lost_by(row: PassRow, before: IRModule) -> str | None:
     """Why the numbers of what a pass makes of a module say nothing; None where they do."""
     if row.promise.meaning is Meaning.CHANGED:
         return "numbers: changed on purpose"
-    if row.excuses.inference_only and _trains(before):
+    if row.has(InferenceOnly) and _trains(before):
         return "numbers: inference form of a training batch_norm"
     return None
 

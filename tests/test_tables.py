@@ -6,8 +6,10 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from generators.passes import traits
 from generators.passes.row import Role
 from generators.passes.table import PASSES, the
+from generators.passes.traits import AgainWith, Naming, ObjectNamed, ReliesOn, Trait
 from tests.source_trees import ROOT, nodes_of, product_files, tree_of
 
 TABLE = ROOT / "generators" / "passes"
@@ -55,9 +57,19 @@ def test_every_role_has_a_row() -> None:
 
 def test_facts_name_what_the_table_has() -> None:
     for row in PASSES.values():
-        assert row.place.relies_on is None or row.place.relies_on in PASSES
-        assert row.foreign.name != row.name, "give a name only where it is another one"
-        assert not (row.excuses.again_with and not row.promise.idempotent), "without the promise there is no exception"
+        relied_on = row.trait(ReliesOn)
+        assert relied_on is None or relied_on.name in PASSES
+        named = row.trait(ObjectNamed)
+        assert named is None or named.name != row.name, "give a name only where it is another one"
+        assert not (row.has(AgainWith) and not row.promise.idempotent), "without the promise there is no exception"
+
+
+def test_a_row_has_each_trait_once_and_every_trait_has_a_row() -> None:
+    for row in PASSES.values():
+        assert len({type(trait) for trait in row.traits}) == len(row.traits), row.name
+    known = {kind for kind in vars(traits).values() if isinstance(kind, type) and issubclass(kind, Trait)}
+    assert {type(trait) for row in PASSES.values() for trait in row.traits} == known - {Trait, Naming}
+    assert all(trait.names for row in PASSES.values() for trait in row.traits if isinstance(trait, Naming))
 
 
 ONE_CLASS = ("Step", "Bench", "Program", "Place", "Plan", "Draft", "Witness", "View", "Case", "Trace", "Finding")

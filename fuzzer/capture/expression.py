@@ -10,6 +10,7 @@ from typing import Any
 from generators import tvm_api
 from generators.passes.loaded import source_of
 from generators.passes.table import rows_named
+from generators.passes.traits import AlsoMadeBy
 
 _HEAD = '''\
 """The pass that `passfuzz capture` has seen, with what it is made of."""
@@ -81,7 +82,7 @@ def guessed(name: str) -> str:
 def row_for(name: str, source: str) -> str:
     """The name of the row that a pass is held to: the one with this constructor, else the first; "" for none."""
     rows = rows_named(name)
-    same = (row for row in rows if source in (*row.sources, *row.foreign.sources))
+    same = (row for row in rows if source in (*row.sources, *row.named(AlsoMadeBy)))
     row = next(same, rows[0] if rows else None)
     return "" if row is None else row.name
 

@@ -96,9 +96,9 @@ def _plantings(source: Source, firing: Sequence[PassRow], features: set[Feature]
     ]
     chosen = [_recipe_of(source, row) for row in firing]
     chosen += [
-        RECIPES[source.pick(row.vocabulary.shapes)]
+        RECIPES[source.pick(row.fires.vocabulary.shapes)]
         for row in firing
-        if row.vocabulary.shapes and source.flip(KNOBS.shape.nodes)
+        if row.fires.vocabulary.shapes and source.flip(KNOBS.shape.nodes)
     ]
     fewest, most = (max(0, number - len(chosen)) for number in (KNOBS.shape.fewest, KNOBS.shape.most))
     chosen += [RECIPES[weighted(source, anything)] for _ in range(source.integer(fewest, most))]
@@ -113,8 +113,9 @@ def _plantings(source: Source, firing: Sequence[PassRow], features: set[Feature]
 
 def _recipe_of(source: Source, row: PassRow) -> Recipe:
     """What the pass fires on: chains of the operators that it mainly looks for, where they are known."""
-    if row.vocabulary.operators and source.flip(KNOBS.shape.named):
-        return Recipe(f"chains of what {row.name} names", lambda scope: draw_chains(scope, row.vocabulary.operators))
+    named = row.fires.vocabulary.operators
+    if named and source.flip(KNOBS.shape.named):
+        return Recipe(f"chains of what {row.name} names", lambda scope: draw_chains(scope, named))
     return RECIPES[source.pick((*row.fires.recipes, *row.fires.favoured))]
 
 
@@ -147,7 +148,7 @@ def _program_for(
     scheduled = any(Feature.PRIM_FUNCS in row.fires.wants for row in rows.drawn)
     parts = any(Feature.PART_BLOCKS in row.fires.wants for row in rows.drawn)
     if (lowering or parts) and source.flip(KNOBS.prim_func.in_order):
-        named = [shape for row in rows.drawn for shape in row.vocabulary.prim_shapes]
+        named = [shape for row in rows.drawn for shape in row.fires.vocabulary.prim_shapes]
         recipes = fitting((*ON_BLOCKS, *(() if scheduled else ON_LOOPS), *named), target)
         in_order = draw_recipe(source, source.pick(recipes)) if recipes else None
         if in_order is not None:

@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
 from generators.passes.table import PASSES
+from generators.passes.traits import AlsoMadeBy
 from generators.script_shape import complaint_about
 
 Names: TypeAlias = Mapping[str, Any]
@@ -125,7 +126,7 @@ def read_table() -> None:
 @cache
 def _texts() -> frozenset[str]:
     """The expressions that the table spells out."""
-    return frozenset(text for row in PASSES.values() for text in (*row.sources, *row.foreign.sources))
+    return frozenset(text for row in PASSES.values() for text in (*row.sources, *row.named(AlsoMadeBy)))
 
 
 @cache

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 
 from generators.passes.knobs import KNOBS
-from generators.passes.row import SAME_CALLING, Fires, PassRow, Phase, Place, Promise, Setup
+from generators.passes.row import SAME_CALLING, Fires, PassRow, Phase, Place, Promise
+from generators.passes.traits import TakesAnyLoops
 from generators.program_facts import Feature
 
 _PHASES: dict[str, Phase] = {
@@ -76,7 +77,7 @@ def _row(name: str, contract: Mapping[str, object]) -> PassRow:
             keeps_functions=False,
         ),
         fires,
-        setup=Setup(of_any_loops=Phase.LOOPS in phases),
+        traits=(TakesAnyLoops(),) if Phase.LOOPS in phases else (),
         space=space,
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from generators.passes.row import PassRow, Rate
+from generators.passes.traits import Quiet
 from generators.source import Source, weighted
 from generators.targets import TargetRow
 
@@ -24,7 +25,7 @@ def need(row: PassRow, target: TargetRow | None = None) -> int:
     from generators.tir.recipes.table import fitting  # here, since it loads TVM: the table of passes is read without
 
     shapes = row.fires.prim_recipes
-    if row.census.quiet or (target is not None and shapes and not fitting(shapes, target)):
+    if row.has(Quiet) or (target is not None and shapes and not fitting(shapes, target)):
         return 1
     return weight_of(row.fires.rate)
 

@@ -8,6 +8,7 @@ from functools import cache
 from generators.case import PassCall, Tier
 from generators.passes.row import PassRow, Phase
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call
+from generators.passes.traits import ActsWith, PreparedBy
 from generators.targets import DEFAULT, TARGETS
 
 _GROUPED = (Phase.ANNOTATED, Phase.GROUPED, Phase.FUSED)
@@ -18,7 +19,7 @@ def calls_of(pipeline: str) -> tuple[PassCall, ...]:
     """What an official pipeline of Relax applies, then what the build applies to its PrimFuncs, in order. Without the
     passes that change nothing under default options. KeyError for an unknown name."""
     names = (*PIPELINES[pipeline], *TIR_PIPELINE)
-    return tuple(default_call(name) for name in names if not PASSES[name].place.acts_with)
+    return tuple(default_call(name) for name in names if not PASSES[name].has(ActsWith))
 
 
 def official_name(calls: Sequence[PassCall], pipelines: Sequence[str]) -> str | None:
@@ -39,7 +40,7 @@ def tier_in_order(
     if phase is Phase.HIGH and official_name(calls, pipelines):
         return "A"
     for index, call in enumerate(calls):
-        if any(call.name in table[later.name].setup.prepared_by for later in calls[index + 1 :]):
+        if any(call.name in table[later.name].named(PreparedBy) for later in calls[index + 1 :]):
             continue
         place = table[call.name].place
         if phase not in place.phases:
@@ -64,4 +65,4 @@ def rest_of_pipeline(phase: Phase, target: str = DEFAULT) -> tuple[str, ...]:
 def _idle(name: str) -> PassCall | None:
     """The default call of a pass that changes nothing under default options; None for any other pass."""
     row = PASSES.get(name)
-    return default_call(name) if row is not None and row.place.acts_with else None
+    return default_call(name) if row is not None and row.has(ActsWith) else None

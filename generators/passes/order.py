@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from generators.passes.row import Documented, PassRow
+from generators.passes.traits import Undoes
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def breaches(names: Sequence[str], table: Mapping[str, PassRow], since: int = 0)
             continue
         if index >= since:
             found.extend(_against(index, row, done, table))
-        done = [other for other in done if other not in row.place.undoes]
+        done = [other for other in done if other not in row.named(Undoes)]
         done.append(name)
     return tuple(found)
 
@@ -78,6 +79,6 @@ def standing(names: Sequence[str], table: Mapping[str, PassRow]) -> tuple[str, .
     """Those of the passes whose effect holds for all that the module has after the last one."""
     done: tuple[str, ...] = ()
     for name in names:
-        undone = table[name].place.undoes
+        undone = table[name].named(Undoes)
         done = (*(other for other in done if other not in undone), name)
     return done

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from generators.passes.phases import GRAPH, HIGH, UNMEMORIED, span
-from generators.passes.row import Fires, PassRow, Phase, Place, Promise, Rate, Role, Setup
+from generators.passes.row import Fires, PassRow, Phase, Place, Promise, Rate, Role
+from generators.passes.traits import Undoes
 from generators.program_facts import ProgramFacts
 from generators.source import Source
 
@@ -19,14 +20,13 @@ ROWS = (
         "Normalize",
         ("relax.transform.Normalize()",),
         "src/relax/transform/normalize.cc: A-normal form and types; nothing to do on well-formed input",
-        Place(UNMEMORIED),
+        Place(UNMEMORIED, fires_in=HIGH),
         # types of an If and of tensors with symbolic dims are found anew, as each pass that rewrites a function does
         fires=Fires(
             recipes=("symbolic_conditions", "tensor_to_shape", "if_branches"),
             favoured=("symbolic_conditions",),
             rate=Rate(6),
         ),
-        setup=Setup(phases=HIGH),
     ),
     PassRow(
         "CanonicalizeBindings",
@@ -104,12 +104,13 @@ ROWS = (
             "relax.transform.ConvertToDataflow(min_size=3)",
         ),
         "src/relax/transform/convert_dataflow.cc: runs of pure bindings become dataflow blocks",
-        Place(GRAPH, undoes=("ToNonDataflow",)),
+        Place(GRAPH),
         promise=Promise(
             # it canonicalises, so that it needs two applications where CanonicalizeBindings does
             idempotent=False,
         ),
         fires=Fires(recipes=("bindings_outside_dataflow", "impure_calls", "if_branches"), rate=Rate(20)),
+        traits=(Undoes(("ToNonDataflow",)),),
     ),
     PassRow(
         "ToNonDataflow",

@@ -8,8 +8,20 @@ from collections import Counter
 from generators.passes.knobs import KNOBS
 from generators.passes.options import CONSUME_PARAMS
 from generators.passes.phases import GRAPH, HIGH, UNMEMORIED
-from generators.passes.records import Blame, Excuses, Foreign
-from generators.passes.row import Documented, Fires, PassRow, Phase, Place, Promise, Rate, Role, Setup
+from generators.passes.row import Documented, Fires, PassRow, Phase, Place, Promise, Rate, Role
+from generators.passes.traits import (
+    AgainWith,
+    AlsoMadeBy,
+    AppliesInside,
+    Asks,
+    FirstOnly,
+    FollowsArguments,
+    ObjectNamed,
+    PreparedBy,
+    ReadsAllFunctions,
+    Refuses,
+    Undoes,
+)
 from generators.program_facts import Feature, Parameter, ProgramFacts
 from generators.source import Source
 
@@ -154,7 +166,7 @@ FUNCTION_ROWS = (
             wants=frozenset({Feature.PRIVATE_FUNCTIONS}),
             rate=Rate(10),
         ),
-        blame=Blame(applies=("CanonicalizeBindings",)),
+        traits=(AppliesInside(("CanonicalizeBindings",)),),
     ),
     PassRow(
         "ExpandTupleArguments",
@@ -216,7 +228,7 @@ FUNCTION_ROWS = (
             rate=Rate(15),
         ),
         # which function gets what symbol follows from the names of all private ones
-        excuses=Excuses(of_all_functions=True),
+        traits=(ReadsAllFunctions(),),
     ),
     PassRow(
         "AttachExternModules",
@@ -224,7 +236,7 @@ FUNCTION_ROWS = (
         "python/tvm/relax/transform/attach_external_modules.py: only adds to the module attribute external_mods",
         Place(HIGH),
         fires=Fires(rate=Rate(14)),
-        foreign=Foreign(name="AttachExternalModules"),
+        traits=(ObjectNamed("AttachExternalModules"),),
     ),
     PassRow(
         "UpdateParamType",
@@ -232,13 +244,13 @@ FUNCTION_ROWS = (
         "src/relax/transform/update_param_type.cc: None or the same type asks for no change",
         Place(HIGH),
         fires=Fires(recipes=("private_calls",), rate=Rate(7)),
-        foreign=Foreign(by_arguments=True),
+        traits=(FollowsArguments(),),
     ),
     PassRow(
         "Gradient",
         (),
         "src/relax/transform/gradient.cc: adds main_adjoint and leaves main as it is",
-        Place(HIGH, first_only=True),
+        Place(HIGH),
         fires=Fires(
             recipes=("scalar_loss", "loss_of_kernels", "loss_of_stages"),
             favoured=("loss_of_kernels",),
@@ -246,8 +258,7 @@ FUNCTION_ROWS = (
             draw_source=draw_gradient,
             rate=Rate(9),
         ),
-        foreign=Foreign(sources=_GRADIENTS_OF_SOME),
-        blame=Blame(asks="FPrimalGradient"),
+        traits=(AlsoMadeBy(_GRADIENTS_OF_SOME), Asks("FPrimalGradient"), FirstOnly()),
     ),
 )
 
@@ -267,7 +278,7 @@ CALLING_ROWS = (
             draw_source=draw_bind_params,
             rate=Rate(13),
         ),
-        excuses=Excuses(refuses="Function contains multiple parameters with name"),
+        traits=(Refuses("Function contains multiple parameters with name"),),
     ),
     PassRow(
         "BindSymbolicVars",
@@ -300,7 +311,7 @@ CALLING_ROWS = (
         "LiftTransformParams",
         (),
         "src/relax/transform/lift_transform_params.cc; #17200 on idempotence, #17231",
-        Place(HIGH, undoes=("RemovePurityChecking", "ToNonDataflow")),  # of the function that it makes
+        Place(HIGH),  # of the function that it makes
         promise=Promise(calling="lift_transform_params"),
         fires=Fires(
             recipes=("weight_transform", "weight_transform_returned", "weight_transform_shared"),
@@ -309,13 +320,16 @@ CALLING_ROWS = (
             options=CONSUME_PARAMS,
             rate=Rate(16),
         ),
-        foreign=Foreign(
-            sources=(
-                "relax.transform.LiftTransformParams()",
-                "relax.transform.LiftTransformParams(shared_transform=True)",
-            )
+        traits=(
+            AlsoMadeBy(
+                (
+                    "relax.transform.LiftTransformParams()",
+                    "relax.transform.LiftTransformParams(shared_transform=True)",
+                )
+            ),
+            AgainWith(("relax.builtin.stop_lift_params",)),
+            Undoes(("RemovePurityChecking", "ToNonDataflow")),
         ),
-        excuses=Excuses(again_with=frozenset({"relax.builtin.stop_lift_params"})),
     ),
     PassRow(
         "LazyGetInput",
@@ -359,7 +373,7 @@ CALLING_ROWS = (
             keeps_attributes=False,
         ),
         fires=Fires(recipes=("weight_transform",), wants=frozenset({Feature.NUM_INPUT}), rate=Rate(15)),
-        setup=Setup(prepared_by=("LiftTransformParams", "ToNonDataflow", "RemovePurityChecking")),
+        traits=(PreparedBy(("LiftTransformParams", "ToNonDataflow", "RemovePurityChecking")),),
     ),
     PassRow(
         "AttachAttrLayoutFreeBuffers",

@@ -6,7 +6,6 @@ from collections.abc import Collection
 
 from generators.passes.options import CUDA_GRAPH, FUSE_DEPTH
 from generators.passes.phases import CALL_TIR, HIGH, span
-from generators.passes.records import Blame, Builds, Census, Excuses, Foreign
 from generators.passes.row import (
     LIBRARY,
     Documented,
@@ -18,7 +17,21 @@ from generators.passes.row import (
     Promise,
     Rate,
     Role,
-    Setup,
+)
+from generators.passes.traits import (
+    ActsWith,
+    AgainWith,
+    AppliesInside,
+    Asks,
+    Consumes,
+    Evaluates,
+    ExpectsForced,
+    FollowsArguments,
+    Lowers,
+    NeededByVM,
+    Quiet,
+    ReadsAllFunctions,
+    TakesBlocks,
 )
 from generators.program_facts import Feature
 
@@ -42,7 +55,7 @@ DISPATCH_ROWS = (
         Place(HIGH, needs_target=True),
         promise=Promise(meaning=Meaning.ROUNDED),
         fires=Fires(recipes=("multinomial",), rate=Rate(24)),
-        builds=Builds(lowers=frozenset({"relax.multinomial_from_uniform"})),
+        traits=(Lowers(("relax.multinomial_from_uniform",)),),
     ),
     PassRow(
         "DispatchSortScan",
@@ -51,7 +64,7 @@ DISPATCH_ROWS = (
         Place(HIGH, needs_target=True),
         promise=Promise(meaning=Meaning.ROUNDED),
         fires=Fires(recipes=("sort_scan",), rate=Rate(44)),
-        builds=Builds(lowers=frozenset({f"relax.{name}" for name in ("sort", "argsort", "topk", "cumsum", "cumprod")})),
+        traits=(Lowers(tuple(f"relax.{name}" for name in ("sort", "argsort", "topk", "cumsum", "cumprod"))),),
     ),
 )
 
@@ -63,9 +76,7 @@ CALL_TIR_ROWS = (
         Place(HIGH, gives=Phase.LEGAL),
         promise=Promise(meaning=Meaning.ROUNDED),
         fires=Fires(recipes=("symbolic_shapes", "elementwise_chain", "conv2d_chain"), rate=Rate(82)),
-        foreign=Foreign(by_arguments=True),
-        blame=Blame(asks="FLegalize"),
-        builds=Builds(needed_by_vm=True),
+        traits=(FollowsArguments(), Asks("FLegalize"), NeededByVM()),
         role=Role.LEGALIZES,
     ),
     PassRow(
@@ -86,7 +97,7 @@ CALL_TIR_ROWS = (
             wants=frozenset({Feature.CONSTANTS}),
             rate=Rate(50),
         ),
-        blame=Blame(evaluates=True),
+        traits=(Evaluates(),),
     ),
     PassRow(
         "FuseOps",
@@ -181,7 +192,7 @@ CALL_TIR_ROWS = (
         "src/relax/transform/rewrite_dataflow_reshape.cc: reshape-like call_tir becomes a view",
         Place(_SCHEDULED),
         fires=Fires(recipes=("reshape_chain", "reshape_of_input"), rate=Rate(20)),
-        setup=Setup(of_blocks=True),
+        traits=(TakesBlocks(),),
     ),
 )
 
@@ -207,8 +218,7 @@ MEMORY_ROWS = (
         "src/relax/transform/call_tir_rewrite.cc: destination passing; after RemovePurityChecking",
         Place(frozenset({Phase.IMPURE}), gives=Phase.LOWERED, documented=(_LOWERS,)),
         fires=Fires(recipes=("tuple_bound", "symbolic_shapes", "call_tir_inplace", "dps_packed"), rate=Rate(84)),
-        excuses=Excuses(expects_forced=True),
-        builds=Builds(needed_by_vm=True),
+        traits=(ExpectsForced(), NeededByVM()),
     ),
     PassRow(
         "StaticPlanBlockMemory",
@@ -222,18 +232,21 @@ MEMORY_ROWS = (
             ),
             rate=Rate(49),
         ),
-        excuses=Excuses(consumes=frozenset({"relax.memory_plan_dynamic_func_output"})),
+        traits=(Consumes(("relax.memory_plan_dynamic_func_output",)),),
     ),
     PassRow(
         "RewriteCUDAGraph",
         ("relax.transform.RewriteCUDAGraph()",),
         "src/relax/transform/rewrite_cuda_graph.cc: acts only where relax.backend.use_cuda_graph is set",
-        Place(frozenset({Phase.PLANNED}), acts_with="relax.backend.use_cuda_graph"),
+        Place(frozenset({Phase.PLANNED})),
         promise=Promise(idempotent=False),  # what it lifts is a function in which it finds kernels again
         fires=Fires(
             recipes=("kernels_in_a_row", "kernels_of_weights", "kernels_of_symbols"), options=CUDA_GRAPH, rate=Rate(8)
         ),
-        excuses=Excuses(of_all_functions=True),  # MergeAllocationPlans: one set of storages for all of them
+        traits=(
+            ReadsAllFunctions(),  # MergeAllocationPlans: one set of storages for all of them
+            ActsWith("relax.backend.use_cuda_graph"),
+        ),
     ),
     PassRow(
         "LowerAllocTensor",
@@ -241,16 +254,18 @@ MEMORY_ROWS = (
         "src/relax/transform/lower_alloc_tensor.cc: what the planner left",
         Place(frozenset({Phase.LOWERED, Phase.PLANNED}), gives=Phase.ALLOCATED, documented=(_FINALIZES,)),
         fires=Fires(recipes=("symbolic_shapes",), rate=Rate(72)),
-        builds=Builds(needed_by_vm=True),
+        traits=(NeededByVM(),),
     ),
     PassRow(
         "LowerGPUIPCAllocStorage",
         ("relax.transform.LowerGPUIPCAllocStorage()",),
         "python/tvm/relax/transform/lower_gpu_ipc_alloc_storage.py: leaves all but the scope ipc_memory alone",
         Place(span(Phase.LOWERED, Phase.ALLOCATED)),
-        census=Census(
-            quiet="looks for the scope ipc_memory, which IPCAllReduceRewrite alone asks for; its result calls a "
-            "function that only builds with CUDA and NCCL have"
+        traits=(
+            Quiet(
+                "looks for the scope ipc_memory, which IPCAllReduceRewrite alone asks for; its result calls a "
+                "function that only builds with CUDA and NCCL have"
+            ),
         ),
     ),
     PassRow(
@@ -262,7 +277,7 @@ MEMORY_ROWS = (
             recipes=("elementwise_chain", "if_branches", "reshape_chain", "tuple_bound", "trivial_bindings"),
             rate=Rate(66),
         ),
-        blame=Blame(applies=("CanonicalizeBindings",)),
+        traits=(AppliesInside(("CanonicalizeBindings",)),),
     ),
 )
 
@@ -280,8 +295,7 @@ VM_ROWS = (
             ),
         ),
         fires=Fires(recipes=("reshape_chain", "shape_of", "impure_calls", "memory_views"), rate=Rate(66)),
-        excuses=Excuses(expects_forced=True),
-        builds=Builds(needed_by_vm=True),
+        traits=(ExpectsForced(), NeededByVM()),
     ),
     PassRow(
         "ComputePrimValue",
@@ -310,8 +324,7 @@ VM_ROWS = (
         # a second application repeats the argument checks; the order of stores in shape_func varies
         promise=Promise(idempotent=False),
         fires=Fires(recipes=("symbolic_shapes", "match_cast_defines_symbol", "shape_of"), rate=Rate(68)),
-        excuses=Excuses(expects_forced=True),
-        builds=Builds(needed_by_vm=True),
+        traits=(ExpectsForced(), NeededByVM()),
     ),
     PassRow(
         "AttachGlobalSymbol",
@@ -325,7 +338,7 @@ VM_ROWS = (
             wants=frozenset({Feature.LIBRARY_PREFIX}),
             rate=Rate(73),
         ),
-        excuses=Excuses(again_with=frozenset({"system_lib_prefix"})),
+        traits=(AgainWith(("system_lib_prefix",)),),
     ),
 )
 

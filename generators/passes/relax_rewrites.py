@@ -7,9 +7,17 @@ Passes that only move bindings are in `relax_bindings`, those about functions an
 from __future__ import annotations
 
 from generators.passes.phases import GRAPH, HIGH, only_with
-from generators.passes.records import Blame, Excuses, Foreign
 from generators.passes.replacements import REPLACED, altered
-from generators.passes.row import Documented, Fires, Meaning, PassRow, Phase, Place, Promise, Rate, Setup
+from generators.passes.row import Documented, Fires, Meaning, PassRow, Phase, Place, Promise, Rate
+from generators.passes.traits import (
+    Asks,
+    FirstOnly,
+    FollowsArguments,
+    InferenceOnly,
+    ObjectNamed,
+    Overwrites,
+    PreparedBy,
+)
 from generators.program_facts import Feature
 
 _LEGALISED = frozenset({Phase.HIGH, Phase.LEGAL})
@@ -135,7 +143,7 @@ LAYOUT_ROWS = (
         Place(HIGH),
         promise=Promise(meaning=Meaning.ROUNDED),
         fires=Fires(recipes=("conv2d_chain", "conv2d_between_layout_agnostic", "converted_conv2d"), rate=Rate(5)),
-        blame=Blame(asks="FRelaxInferLayout"),
+        traits=(Asks("FRelaxInferLayout"),),
     ),
     PassRow(
         "AlterOpImpl",
@@ -151,7 +159,7 @@ LAYOUT_ROWS = (
             idempotent=False,
         ),
         fires=Fires(recipes=("operator_name_add16", "operator_names"), favoured=("operator_names",), rate=Rate(4)),
-        foreign=Foreign(by_arguments=True),
+        traits=(FollowsArguments(),),
     ),
     PassRow(
         "OptimizeLayoutTransform",
@@ -179,8 +187,7 @@ OPERATOR_ROWS = (
         Place(HIGH),
         promise=Promise(meaning=Meaning.ROUNDED),
         fires=Fires(recipes=("batch_norm", "tensor_to_shape"), rate=Rate(10)),
-        foreign=Foreign(name="DecomposeOps"),
-        excuses=Excuses(inference_only=True),
+        traits=(ObjectNamed("DecomposeOps"), InferenceOnly()),
     ),
     PassRow(
         "DecomposeOpsForTraining",
@@ -189,7 +196,7 @@ OPERATOR_ROWS = (
         Place(HIGH),
         promise=Promise(meaning=Meaning.CHANGED),
         fires=Fires(recipes=("batch_norm", "layer_norm", "tensor_to_shape"), rate=Rate(10)),
-        foreign=Foreign(name="DecomposeOps"),
+        traits=(ObjectNamed("DecomposeOps"),),
     ),
     PassRow(
         "FoldBatchnormToConv2D",
@@ -198,7 +205,7 @@ OPERATOR_ROWS = (
         Place(HIGH),
         promise=Promise(meaning=Meaning.ROUNDED, idempotent=False),
         fires=Fires(recipes=("conv2d_batch_norm",), wants=frozenset({Feature.CONSTANTS}), rate=Rate(13)),
-        excuses=Excuses(inference_only=True),
+        traits=(InferenceOnly(),),
     ),
     PassRow(
         "ToMixedPrecision",
@@ -209,7 +216,6 @@ OPERATOR_ROWS = (
         "src/relax/transform/to_mixed_precision.cc: float32 modules only; casts to float16 around matmul and conv",
         Place(
             HIGH,
-            first_only=True,
             documented=(
                 Documented(
                     "Currently the pass assumes the input module to be fp32 only,",
@@ -229,8 +235,7 @@ OPERATOR_ROWS = (
             wants=frozenset({Feature.FLOAT32_ONLY}),
             rate=Rate(4),
         ),
-        foreign=Foreign(by_arguments=True),
-        blame=Blame(asks="FInferMixedPrecision"),
+        traits=(FollowsArguments(), Asks("FInferMixedPrecision"), FirstOnly()),
     ),
     PassRow(
         "FastMathTransform",
@@ -244,10 +249,10 @@ OPERATOR_ROWS = (
         "DataflowUseInplaceCalls",
         ("relax.transform.DataflowUseInplaceCalls()",),
         "src/relax/transform/dataflow_inplace.cc: a dead operand's storage takes the result",
-        Place(HIGH, overwrites=True),
+        Place(HIGH),
         promise=Promise(meaning=Meaning.ROUNDED),
         fires=Fires(recipes=("elementwise_chain", "elementwise_on_alias"), rate=Rate(4)),
-        foreign=Foreign(name="DataflowInsertInPlaceCalls"),
+        traits=(ObjectNamed("DataflowInsertInPlaceCalls"), Overwrites()),
     ),
     PassRow(
         "RealizeVDevice",
@@ -322,7 +327,7 @@ PATTERN_ROWS = (
         Place(HIGH),
         promise=Promise(idempotent=False, keeps_functions=False, buildable=False),
         fires=Fires(recipes=("conv2d_chain", "matmul_bias_relu", "diamond"), rate=Rate(4)),
-        setup=Setup(prepared_by=("FuseOpsByPattern",)),
+        traits=(PreparedBy(("FuseOpsByPattern",)),),
     ),
     PassRow(
         "RunCodegen",
@@ -331,7 +336,7 @@ PATTERN_ROWS = (
         Place(HIGH),
         promise=Promise(keeps_functions=False),
         fires=Fires(recipes=("private_functions_unused",), rate=Rate(12)),
-        foreign=Foreign(by_arguments=True),
+        traits=(FollowsArguments(),),
     ),
     PassRow(
         "AllocateWorkspace",

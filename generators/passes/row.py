@@ -1,7 +1,7 @@
 """What a row of the pass table says of a pass: its constructor, its place among passes, its promises, what fires it.
 
-The rows are in the other files of this folder; what few of them say besides is in `generators.passes.records`. What the
-passes of a case are applied to is drawn elsewhere; what constructors may ask of a program is in
+The rows are in the other files of this folder; what few passes have besides is a trait (`generators.passes.traits`).
+What the passes of a case are applied to is drawn elsewhere; what constructors may ask of a program is in
 `generators.program_facts`.
 """
 
@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum, auto
+from typing import TypeVar
 
 from generators.compat.texts import native
-from generators.passes.records import Blame, Builds, Census, Excuses, Foreign, Vocabulary
+from generators.passes.traits import ActsWith, FiresLess, Naming, Trait
 from generators.program_facts import Feature, ProgramFacts
 from generators.source import Source
 
+T = TypeVar("T", bound=Trait)
 FLOOR, PLANTED_FLOOR = 0.05, 0.2
 """The floor of a pass (`PassRow.floor`), and of one for which shapes of program are planted."""
 SAME_CALLING = "same"
@@ -163,47 +165,13 @@ class Place:
     """The phases that the pass is documented for."""
     gives: Phase | None = None
     """The phase that the pass leads to; None where the module stays in its phase."""
-    synchronises: frozenset[str] = frozenset()
-    """The scopes of `EVERY_SCOPE` in which barriers between threads are explicit from here on: what none of them orders
-    may race."""
-    relies_on: str | None = None
-    """The pass without which the result means nothing, so that a reduction removes both or none."""
+    fires_in: frozenset[Phase] = frozenset()
+    """Of `phases`, those in which it has something to do, where passes before it have done that in the others: a share
+    of the sequences that begin with it begin in one of these."""
     needs_target: bool = False
     """The pass asks for the current target."""
     documented: tuple[Documented, ...] = ()
     """What TVM says of the order. No sequence against it is drawn, and none is reduced to one."""
-    undoes: tuple[str, ...] = ()
-    """Passes that have to be applied again where their result is asked for: what this one adds has not seen them."""
-    acts_with: str = ""
-    """The option of the PassContext without which the pass changes nothing."""
-    first_only: bool = False
-    """The pass takes a module straight from the front end: no pass may stand before it."""
-    overwrites: bool = False
-    """Afterwards calls that count as pure overwrite values in place. Passes that replace a value by an equal one do not
-    expect that, so that only lowering may follow (relax.op.call_tir_inplace warns of it)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """Setups: what the one before this pass does for it, and what becomes of this pass in that of another."""
-
-    prepared_by: tuple[str, ...] = ()
-    """Passes to apply just before: without them this one has nothing to do."""
-    phases: frozenset[Phase] = frozenset()
-    """Of the phases of its place, those in which it has something to do, where passes before it have done that in the
-    others: a share of the sequences that begin with it begin in one of these."""
-    of_blocks: bool = False
-    """The pass takes every PrimFunc for one of sblocks. A setup leaves it out where a program has others."""
-    of_any_loops: bool = False
-    """The pass takes PrimFuncs of loops as LowerOpaqueBlock leaves them. A share of its setups leaves out the passes
-    that only tidy loops before."""
-    without: tuple[str, ...] = ()
-    """Passes of the TIR pipeline that the setup leaves out where this one is drawn by itself: they break what it looks
-    for, which the official pipelines show often enough."""
-    makes_loops: bool = False
-    """Without this pass of the TIR pipeline there are no loops, or no threads, after LowerOpaqueBlock. The other passes
-    before it only tidy. (LowerOpaqueBlock removes loops of one iteration unless AnnotateIrregularLoop has marked them.)
-    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +225,19 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What the code of a loaded pass names, where it can be read (`generators.passes.vocabulary`)."""
+
+    shapes: tuple[str, ...] = ()
+    """Recipes with the nodes that the code of the pass names. A share of its programs gets one."""
+    prim_shapes: tuple[str, ...] = ()
+    """Shapes of PrimFunc with the nodes of TIR, or the fields of blocks, that the code of the pass names. Some of the
+    programs for a pass of PrimFuncs get one."""
+    operators: tuple[str, ...] = ()
+    """Operators that the code of the pass names: chains of them are drawn."""
+
+
+@dataclass(frozen=True, slots=True)
 class Fires:
     """What programs and arguments give a pass something to do."""
 
@@ -283,6 +264,8 @@ class Fires:
     rate: Rate | None = None
     """How often the pass has changed a module, from which follows how often it is drawn (`generators.passes.need`);
     None where that was in one of 2,000 cases at most, or the row is new."""
+    vocabulary: Vocabulary = Vocabulary()
+    """Of a loaded pass."""
 
     def measured(self, per_1000: int) -> Fires:
         """The same for a pass with this rate."""
@@ -302,17 +285,25 @@ class PassRow:
     place: Place
     promise: Promise = Promise()
     fires: Fires = Fires()
-    foreign: Foreign = Foreign()
-    setup: Setup = Setup()
-    excuses: Excuses = Excuses()
-    blame: Blame = Blame()
-    builds: Builds = Builds()
-    census: Census = Census()
-    vocabulary: Vocabulary = Vocabulary()
+    traits: tuple[Trait, ...] = ()
+    """What few passes have: at most one of each class."""
     role: Role | None = None
     """What other rooms need the pass for."""
     space: str = ""
     """The name space of TVM that a pass of a user's file belongs to, as it is no part of its name; "" for Relax."""
+
+    def trait(self, kind: type[T]) -> T | None:
+        """The trait of this class, None without it."""
+        return next((trait for trait in self.traits if isinstance(trait, kind)), None)
+
+    def named(self, kind: type[Naming]) -> tuple[str, ...]:
+        """The names in the trait of this class, none without it."""
+        trait = self.trait(kind)
+        return () if trait is None else trait.names
+
+    def has(self, kind: type[Trait]) -> bool:
+        """Whether the pass has the trait."""
+        return any(isinstance(trait, kind) for trait in self.traits)
 
     @property
     def of_relax(self) -> bool:
@@ -323,8 +314,8 @@ class PassRow:
     def floor(self) -> float:
         """The share of the applications of the pass by itself that change the module, at least: held by the census of
         passes in the tests."""
-        if self.census.at_least is not None:
-            return self.census.at_least
+        if (less := self.trait(FiresLess)) is not None:
+            return less.at_least
         return PLANTED_FLOOR if self.fires.recipes or self.fires.prim_recipes else FLOOR
 
     def draw(self, source: Source, facts: ProgramFacts) -> str | None:
@@ -335,7 +326,7 @@ class PassRow:
 
     def draw_options(self, source: Source) -> str:
         """A configuration of the PassContext for this pass; "" for TVM's default, under which it may do nothing."""
-        wanted = bool(self.fires.options) and (bool(self.place.acts_with) or source.flip())
+        wanted = bool(self.fires.options) and (self.has(ActsWith) or source.flip())
         return source.pick(self.fires.options) if wanted else ""
 
 

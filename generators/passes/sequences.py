@@ -18,6 +18,15 @@ from generators.passes.order import breaches, standing
 from generators.passes.row import PassRow, Phase, Role
 from generators.passes.sequence_kinds import KINDS, Kind
 from generators.passes.table import PASSES, PIPELINES, SETUP, THREADED_SETUP, TIR_PIPELINE, the
+from generators.passes.traits import (
+    FirstOnly,
+    MakesLoops,
+    Overwrites,
+    PreparedBy,
+    SetUpWithout,
+    TakesAnyLoops,
+    TakesBlocks,
+)
 from generators.program_facts import Feature, ProgramFacts
 from generators.source import Source, weighted
 from generators.targets import DEFAULT, TARGETS, TargetRow
@@ -80,7 +89,7 @@ class _RandomWalk:
         done = [self.table[name] for name in self._names]
         changed = any(not other.promise.keeps_signature for other in done)
         return self.in_order and not (
-            (row.place.gives is None and any(other.place.overwrites for other in done))
+            (row.place.gives is None and any(other.has(Overwrites) for other in done))
             or (row.of_relax and any(not other.promise.keeps_buffers for other in done))
             or (row.fires.draw_source is not None and changed)
             or breaches((*self._names, *self._to_come(row)), self.table, since=len(self.steps))
@@ -94,7 +103,7 @@ class _RandomWalk:
         """The passes that taking this one adds: those that prepare it, so far as they do not hold already; itself; and
         what must follow it."""
         names = self._names
-        for name in row.setup.prepared_by:
+        for name in row.named(PreparedBy):
             if name not in standing(names, self.table):
                 names = (*names, name)
         return (*names[len(self.steps) :], row.name, *(() if row.promise.buildable else (_LIFT,)))
@@ -104,7 +113,7 @@ class _RandomWalk:
         conventions = any(not self.table[name].promise.keeps_signature for name in names if name in self.table)
         return self.allows(row) and not (
             self.repeats(row)
-            or (row.place.first_only and names)
+            or (row.has(FirstOnly) and names)
             or (not row.promise.keeps_signature and conventions)
             or (not row.promise.idempotent and row.name in names)
         )
@@ -117,7 +126,7 @@ class _RandomWalk:
         """Appends the pass after those that prepare it, and the pass that must follow it."""
         alone, taken = not any(not step.setup for step in self.steps), len(self.steps)
         for name in self._to_come(row):
-            self.steps.append(PlannedPass(name, self.tier, setup=alone and name in row.setup.prepared_by))
+            self.steps.append(PlannedPass(name, self.tier, setup=alone and name in row.named(PreparedBy)))
         self.in_order = self.in_order and not breaches(self._names, self.table, since=taken)
         self.open = self.open and row.promise.buildable
         self.phase = self.phase if row.place.gives is None else row.place.gives
@@ -152,7 +161,7 @@ class _Ground:
 def _tidies(name: str) -> bool:
     """Whether loops come out of the TIR pipeline without this pass of it, only less tidy."""
     row = PASSES[name]
-    return name in TIR_PIPELINE and not row.setup.makes_loops and row.place.gives is not Phase.FLAT
+    return name in TIR_PIPELINE and not row.has(MakesLoops) and row.place.gives is not Phase.FLAT
 
 
 def _pool(table: Table, under_test: Sequence[str] | None, target: TargetRow) -> tuple[PassRow, ...]:
@@ -176,11 +185,11 @@ def _first_row(source: Source, pool: tuple[PassRow, ...], target: TargetRow) -> 
 
 def _draw_single(source: Source, ground: _Ground, length: int) -> _RandomWalk:
     row = _first_row(source, ground.pool, ground.target)
-    firing = row.setup.phases and source.flip(KNOBS.sequences.firing_phase)
-    phase = source.pick(sorted(row.setup.phases if firing else row.place.phases))
-    of_loops = row.setup.of_any_loops and phase in (Phase.LOOPS, Phase.FLAT)
+    firing = row.place.fires_in and source.flip(KNOBS.sequences.firing_phase)
+    phase = source.pick(sorted(row.place.fires_in if firing else row.place.phases))
+    of_loops = row.has(TakesAnyLoops) and phase in (Phase.LOOPS, Phase.FLAT)
     bare = of_loops and source.flip(KNOBS.sequences.bare)
-    walk = ground.walk(phase, bare=bare, without=row.setup.without)
+    walk = ground.walk(phase, bare=bare, without=row.named(SetUpWithout))
     walk.take(row)
     return walk
 
@@ -351,11 +360,11 @@ def instantiate(
     dropped: list[str] = []
     for step in steps:
         row = table[step.name]
-        if step.setup and row.setup.of_blocks and Feature.LOOPS_ALONE in facts.features:
+        if step.setup and row.has(TakesBlocks) and Feature.LOOPS_ALONE in facts.features:
             continue
         official = row.sources and (step.tier == "A" or step.setup)
         text = row.sources[0] if official else row.draw(source, facts)
-        if text is None or any(name in dropped for name in row.setup.prepared_by):
+        if text is None or any(name in dropped for name in row.named(PreparedBy)):
             dropped.append(step.name)
         elif step.setup:
             setup.append(PassCall(step.name, text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
+from typing import TypeVar
 
 from generators.case import PassCall
 from generators.compat.texts import lacking, native
@@ -21,6 +22,9 @@ from generators.passes import (
 )
 from generators.passes.excluded import EXCLUDED as EXCLUDED
 from generators.passes.row import PassRow, Phase, Role
+from generators.passes.traits import ObjectNamed, Trait
+
+T = TypeVar("T", bound=Trait)
 
 
 def join(rows: Iterable[PassRow]) -> dict[str, PassRow]:
@@ -169,6 +173,18 @@ THREADED_SETUP = _setup(the(Role.BINDS_THREADS).name)
 
 
 @cache
+def with_trait(kind: type[T]) -> tuple[tuple[PassRow, T], ...]:
+    """The rows that have a trait of this class, each with its trait."""
+    return tuple((row, trait) for row in PASSES.values() if (trait := row.trait(kind)) is not None)
+
+
+def object_name(row: PassRow) -> str:
+    """What the pass objects of a row are called."""
+    other = row.trait(ObjectNamed)
+    return row.name if other is None else other.name
+
+
+@cache
 def rows_named(name: str) -> tuple[PassRow, ...]:
     """The rows that a pass of this name may be, by that of the row or of the pass object; () for a pass of no row."""
-    return tuple(row for row in PASSES.values() if name in (row.name, row.foreign.name))
+    return tuple(row for row in PASSES.values() if name in (row.name, object_name(row)))

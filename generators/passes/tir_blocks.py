@@ -9,9 +9,9 @@ from dataclasses import replace
 from generators.passes import tir_marks as marks
 from generators.passes.options import SIMPLIFY
 from generators.passes.phases import at, span
-from generators.passes.records import Excuses
-from generators.passes.row import Fires, PassRow, Phase, Place, Promise, Rate, Setup
+from generators.passes.row import Fires, PassRow, Phase, Place, Promise, Rate
 from generators.passes.tir_row import AGAIN, tir_row
+from generators.passes.traits import MakesLoops, PreparedBy, Refuses
 
 _CURRENT = "tvm.target.Target.current()"
 _WITH_HOST = f"{_CURRENT}.with_host({_CURRENT}.host or {_CURRENT})"
@@ -23,16 +23,15 @@ ROWS: tuple[PassRow, ...] = (
         Place(at(Phase.SYMBOLED), gives=Phase.BOUND, needs_target=True),
         Promise(keeps_attributes=False),
         fires=Fires(rate=Rate(48)),
-        setup=Setup(makes_loops=True),
+        traits=(MakesLoops(),),
         argument=_WITH_HOST,
     ),
     tir_row(
         "s_tir.CanonicalizeLoop",
         "src/s_tir/transform/canonicalize_loop.cc: loops start at 0 and step by 1",
-        Place(span(Phase.BOUND, Phase.STORAGE)),
-        fires=Fires(prim_recipes=("moved_loops",), rate=Rate(6)),
         # the pipeline has it first of all, and no pass after it moves the start of a loop
-        setup=Setup(phases=at(Phase.BOUND)),
+        Place(span(Phase.BOUND, Phase.STORAGE), fires_in=at(Phase.BOUND)),
+        fires=Fires(prim_recipes=("moved_loops",), rate=Rate(6)),
     ),
     tir_row(
         "s_tir.LowerCrossThreadReduction",
@@ -41,7 +40,7 @@ ROWS: tuple[PassRow, ...] = (
         # thread variables stand in blocks that are not opaque yet; TVM's tests have check_well_formed=False
         Promise(idempotent=False, well_formed=False),
         fires=marks.on_threads("thread_reduction").measured(4),
-        setup=Setup(makes_loops=True),
+        traits=(MakesLoops(),),
     ),
     tir_row(
         "s_tir.LowerInitBlock",
@@ -49,14 +48,14 @@ ROWS: tuple[PassRow, ...] = (
         Place(at(Phase.BOUND), gives=Phase.INIT),
         AGAIN,
         fires=Fires(rate=Rate(12)),
-        setup=Setup(makes_loops=True),
+        traits=(MakesLoops(),),
     ),
     tir_row(
         "s_tir.PlanAndUpdateBufferAllocationLocation",
         "src/s_tir/transform/plan_update_buffer_allocation_location.cc: allocations move to where they are used",
         Place(at(Phase.INIT), gives=Phase.PLACED),
         fires=Fires(prim_recipes=("buffers_of_a_loop",), rate=Rate(8)),
-        setup=Setup(makes_loops=True),
+        traits=(MakesLoops(),),
     ),
     tir_row(
         "s_tir.ConvertBlocksToOpaque",
@@ -64,14 +63,14 @@ ROWS: tuple[PassRow, ...] = (
         Place(at(Phase.PLACED), gives=Phase.OPAQUE),
         AGAIN,
         fires=Fires(rate=Rate(24)),
-        setup=Setup(makes_loops=True),
+        traits=(MakesLoops(),),
     ),
     tir_row(
         "s_tir.LiftThreadBinding",
         "src/s_tir/transform/lift_thread_binding.cc: thread loops of GPUs",
         Place(at(Phase.OPAQUE)),
         fires=marks.ON_THREADS.measured(4),
-        setup=Setup(makes_loops=True),
+        traits=(MakesLoops(),),
     ),
     tir_row(
         "s_tir.ManifestSharedMemoryLocalStage",
@@ -96,7 +95,7 @@ ROWS: tuple[PassRow, ...] = (
         "src/s_tir/transform/unify_thread_binding.cc: thread loops of GPUs",
         Place(at(Phase.COMPACT)),
         fires=marks.ON_THREADS.measured(8),
-        setup=Setup(makes_loops=True),
+        traits=(MakesLoops(),),
     ),
     tir_row(
         "s_tir.LowerMatchBuffer",
@@ -104,7 +103,7 @@ ROWS: tuple[PassRow, ...] = (
         Place(at(Phase.COMPACT)),
         AGAIN,
         fires=Fires(prim_recipes=("matched_regions",), marks=("MatchBufferRegion",), rate=Rate(2)),
-        setup=Setup(makes_loops=True),
+        traits=(MakesLoops(),),
     ),
     tir_row(
         "s_tir.StmtSimplify",
@@ -123,7 +122,7 @@ ROWS: tuple[PassRow, ...] = (
         "src/s_tir/transform/annotate_irregular_loop.cc: marks loops with break and continue",
         Place(at(Phase.COMPACT)),
         fires=Fires(prim_recipes=("jumping_loops",)),
-        setup=Setup(makes_loops=True),
+        traits=(MakesLoops(),),
     ),
     tir_row(
         "s_tir.InjectSoftwarePipeline",
@@ -137,7 +136,7 @@ ROWS: tuple[PassRow, ...] = (
         Place(at(Phase.COMPACT)),
         fires=marks.on_threads("mma_registers"),
         # the map of the accumulators is a function that tvm.s_tir.tensor_intrin.cuda registers: its import takes 40 s
-        excuses=Excuses(refuses=r"index_map_func\.has_value\(\)"),
+        traits=(Refuses(r"index_map_func\.has_value\(\)"),),
     ),
     tir_row(
         "s_tir.LowerOpaqueBlock",
@@ -145,7 +144,7 @@ ROWS: tuple[PassRow, ...] = (
         Place(at(Phase.COMPACT), gives=Phase.LOOPS),
         AGAIN,
         fires=Fires(rate=Rate(28)),
-        setup=Setup(prepared_by=("s_tir.LowerMatchBuffer",), makes_loops=True),
+        traits=(PreparedBy(("s_tir.LowerMatchBuffer",)), MakesLoops()),
     ),
 )
 """In the order of the pipeline."""

@@ -11,7 +11,6 @@ from generators.passes import tir_blocks
 from generators.passes import tir_marks as marks
 from generators.passes.options import HOIST_CONDITIONS, MERGE_STATIC, PARTITION, SIMPLIFY, UNROLL, VECTORIZE
 from generators.passes.phases import at, span
-from generators.passes.records import Blame, Builds, Census, Foreign
 from generators.passes.row import (
     LIBRARY,
     Documented,
@@ -23,13 +22,24 @@ from generators.passes.row import (
     Promise,
     Rate,
     Role,
-    Setup,
 )
 from generators.passes.tir_row import AGAIN, tir_row
+from generators.passes.traits import (
+    FollowsAnnotations,
+    InPlaceOnly,
+    LeftOutBy,
+    NoBuildSets,
+    ObjectNamed,
+    PreparedBy,
+    Quiet,
+    ReliesOn,
+    SetUpWithout,
+    Synchronises,
+    TakesAnyLoops,
+)
 
 SYNCHRONISES = "s_tir.ThreadSync"
 """The pass that puts barriers in, with a row for each kind of memory."""
-IN_PLACE_ONLY = Foreign(in_place_only=True)
 _WITH_TARGET = ("tirx.BindTarget",)
 _PACKED = Documented("This pass must be called after MakePackedAPI", LIBRARY, after=("tirx.MakePackedAPI",))
 
@@ -69,8 +79,7 @@ ROWS: tuple[PassRow, ...] = (
         Place(at(Phase.FLAT), gives=Phase.VECTORS),
         AGAIN,
         fires=Fires(options=VECTORIZE, prim_recipes=marks.VECTOR_LOOPS, rate=Rate(4)),
-        setup=Setup(of_any_loops=True),
-        blame=Blame(follows_annotations=True),
+        traits=(TakesAnyLoops(), FollowsAnnotations()),
         argument="True",
         sources=("tirx.transform.VectorizeLoop(False)",),
     ),
@@ -85,9 +94,11 @@ ROWS: tuple[PassRow, ...] = (
         "src/s_tir/transform/inject_double_buffer.cc: marked buffers are doubled",
         Place(at(Phase.VECTORS)),
         fires=marks.DOUBLE_BUFFERS.measured(2),
-        builds=Builds(no_build_sets="for buffers that are marked for it; the pass table has it"),
-        # these replace the buffer, and not in the mark
-        setup=Setup(without=("s_tir.CompactBufferAllocation", "tirx.NarrowDataType")),
+        traits=(
+            NoBuildSets("for buffers that are marked for it; the pass table has it"),
+            # these replace the buffer, and not in the mark
+            SetUpWithout(("s_tir.CompactBufferAllocation", "tirx.NarrowDataType")),
+        ),
     ),
     tir_row(
         "tirx.StorageRewrite",
@@ -96,7 +107,7 @@ ROWS: tuple[PassRow, ...] = (
         fires=Fires(
             options=MERGE_STATIC, prim_recipes=("buffers_of_vectors", "short_lives", "carried_lives"), rate=Rate(19)
         ),
-        builds=Builds(left_out_by="tirx.disable_storage_rewrite"),
+        traits=(LeftOutBy("tirx.disable_storage_rewrite"),),
     ),
     tir_row(
         "s_tir.HoistIfThenElse",
@@ -128,7 +139,7 @@ ROWS: tuple[PassRow, ...] = (
         "src/tirx/transform/remove_no_op.cc: statements without effect",
         Place(span(Phase.FLAT, Phase.STORAGE)),
         fires=Fires(prim_recipes=("no_ops",)),
-        builds=Builds(no_build_sets="a limit of steps for debugging, and the profiler's calls"),
+        traits=(NoBuildSets("a limit of steps for debugging, and the profiler's calls"),),
     ),
     tir_row(
         "s_tir.RewriteUnsafeSelect",
@@ -141,7 +152,7 @@ ROWS: tuple[PassRow, ...] = (
         "src/tirx/transform/common_subexpr_elim.cc: equal expressions are computed once",
         Place(span(Phase.FLAT, Phase.STORAGE)),
         fires=marks.ON_INTEGERS.measured(25),
-        builds=Builds(left_out_by="tirx.disable_cse_tir"),
+        traits=(LeftOutBy("tirx.disable_cse_tir"),),
     ),
     tir_row(
         "tirx.FP8ComputeLegalize",
@@ -157,21 +168,21 @@ ROWS: tuple[PassRow, ...] = (
         "src/s_tir/transform/verify_vtcm_limit.cc: checks memory of Hexagon",
         Place(at(Phase.STORAGE)),
         fires=marks.ON_THREADS,
-        census=marks.CHECK,
+        traits=(marks.CHECK,),
     ),
     tir_row(
         "s_tir.LowerVtcmAlloc",
         "src/s_tir/transform/lower_vtcm_alloc.cc: memory of Hexagon",
         Place(at(Phase.STORAGE)),
         fires=Fires(prim_recipes=("vtcm_buffers",)),
-        foreign=IN_PLACE_ONLY,
+        traits=(InPlaceOnly(),),
     ),
     tir_row(
         "tirx.VerifyMemory",
         "src/tirx/analysis/verify_memory.cc: refuses host code that touches memory of a device",
         Place(span(Phase.FLAT, Phase.STORAGE)),
         fires=marks.ON_THREADS,
-        census=marks.CHECK,
+        traits=(marks.CHECK,),
         role=Role.GUARDS_DEVICE_MEMORY,
     ),
     tir_row(
@@ -179,9 +190,11 @@ ROWS: tuple[PassRow, ...] = (
         "src/tirx/transform/primfunc_utils.cc: marks the only function as the entry",
         Place(span(Phase.BOUND, Phase.STORAGE)),
         Promise(idempotent=False, keeps_attributes=False),
-        census=Census(
-            quiet="marks the entry of a module whose only public function is a PrimFunc; where a public Relax function "
-            "calls the PrimFuncs, as in every program here, it leaves the module as it is"
+        traits=(
+            Quiet(
+                "marks the entry of a module whose only public function is a PrimFunc; where a public Relax function "
+                "calls the PrimFuncs, as in every program here, it leaves the module as it is"
+            ),
         ),
     ),
     *(
@@ -191,13 +204,13 @@ ROWS: tuple[PassRow, ...] = (
             Place(
                 at(Phase.STORAGE),
                 gives=Phase.SYNCED if scope == "warp" else None,
-                # from the last of them on, an access without a barrier is a race in memory of any scope
-                synchronises=frozenset({scope, "global"} if scope == "warp" else {scope}),
             ),
             fires=marks.BARRIERS[scope],
-            foreign=Foreign(name=SYNCHRONISES),
-            setup=Setup(
-                prepared_by=(f"{SYNCHRONISES}[shared]", f"{SYNCHRONISES}[shared.dyn]") if scope == "warp" else ()
+            traits=(
+                ObjectNamed(SYNCHRONISES),
+                *((PreparedBy((f"{SYNCHRONISES}[shared]", f"{SYNCHRONISES}[shared.dyn]")),) if scope == "warp" else ()),
+                # from the last of them on, an access without a barrier is a race in memory of any scope
+                Synchronises((scope, "global") if scope == "warp" else (scope,)),
             ),
             role=Role.SYNCHRONISES,
             argument=f"'{scope}'",
@@ -218,7 +231,7 @@ ROWS: tuple[PassRow, ...] = (
             documented=(Documented("LowerThreadAllreduce: Require the target attribute", LIBRARY, after=_WITH_TARGET),),
         ),
         fires=marks.REDUCTIONS.measured(3),
-        foreign=IN_PLACE_ONLY,
+        traits=(InPlaceOnly(),),
     ),
     tir_row(
         "s_tir.MergeSharedMemoryAllocations",
@@ -245,7 +258,7 @@ ROWS: tuple[PassRow, ...] = (
         ),
         Promise(keeps_attributes=False),
         fires=Fires(rate=Rate(9)),
-        foreign=IN_PLACE_ONLY,
+        traits=(InPlaceOnly(),),
     ),
     tir_row(
         "tirx.MakePackedAPI",
@@ -253,23 +266,23 @@ ROWS: tuple[PassRow, ...] = (
         Place(at(Phase.SPLIT), gives=Phase.PACKED),
         Promise(keeps_attributes=False),
         fires=Fires(rate=Rate(29)),
-        foreign=IN_PLACE_ONLY,
+        traits=(InPlaceOnly(),),
     ),
     tir_row(
         "tirx.FP8StorageLegalize",
         "src/tirx/transform/unsupported_dtype_legalize.cc: float8 is stored as uint8",
         # arithmetic in float8 that is left would become that of unsigned integers; so with bfloat16 below
-        Place(at(Phase.PACKED), relies_on="tirx.FP8ComputeLegalize", documented=(_PACKED,)),
+        Place(at(Phase.PACKED), documented=(_PACKED,)),
         fires=Fires(prim_recipes=marks.FLOAT8, rate=Rate(28)),
-        foreign=IN_PLACE_ONLY,
+        traits=(InPlaceOnly(), ReliesOn("tirx.FP8ComputeLegalize")),
     ),
     tir_row(
         "tirx.BF16StorageLegalize",
         "src/tirx/transform/unsupported_dtype_legalize.cc: bfloat16 is stored as uint16",
-        Place(at(Phase.PACKED), gives=Phase.STORED, relies_on="tirx.BF16ComputeLegalize", documented=(_PACKED,)),
+        Place(at(Phase.PACKED), gives=Phase.STORED, documented=(_PACKED,)),
         AGAIN,
         fires=Fires(prim_recipes=("bfloat16", "bfloat16_loops"), rate=Rate(4)),
-        foreign=IN_PLACE_ONLY,
+        traits=(InPlaceOnly(), ReliesOn("tirx.BF16ComputeLegalize")),
     ),
     tir_row(
         "tirx.LowerTVMBuiltin",
@@ -277,7 +290,7 @@ ROWS: tuple[PassRow, ...] = (
         Place(at(Phase.STORED), gives=Phase.BUILTINS),
         AGAIN,
         fires=Fires(rate=Rate(31)),
-        foreign=IN_PLACE_ONLY,
+        traits=(InPlaceOnly(),),
     ),
     tir_row(
         "tirx.LowerIntrin",
@@ -289,7 +302,7 @@ ROWS: tuple[PassRow, ...] = (
         ),
         Promise(meaning=Meaning.ROUNDED, idempotent=False),  # intrinsics become formulas and library calls
         fires=Fires(prim_recipes=("addressed_places",), rate=Rate(22)),
-        foreign=IN_PLACE_ONLY,
+        traits=(InPlaceOnly(),),
     ),
 )
 """In the order of the pipeline (`generators.passes.table.TIR_PIPELINE`): a row that is added takes its place in it."""

@@ -4,12 +4,12 @@ of PrimFunc that hold them."""
 from __future__ import annotations
 
 from generators.passes.options import DOUBLE_BUFFER, MERGE_STATIC
-from generators.passes.records import Census
 from generators.passes.row import Fires, Rate
+from generators.passes.traits import Quiet
 from generators.program_facts import Feature
 
 ON_THREADS = Fires(in_repertoire=False)
-CHECK = Census(quiet="a check: it gives back the module that it gets, or refuses it")
+CHECK = Quiet("a check: it gives back the module that it gets, or refuses it")
 ON_INTEGERS = Fires(wants=frozenset({Feature.INTEGERS}))
 """For passes that rewrite integer expressions: they are tried on functions that go through small ranges."""
 VECTOR_LOOPS = ("lane_arithmetic", "lane_conditions", "vector_tails", "vectors_in_vector_loops")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from generators.passes.options import HOIST_EXPRESSIONS
 from generators.passes.phases import span
-from generators.passes.records import Builds, Census, Excuses, Foreign
 from generators.passes.row import (
     LIBRARY,
     Documented,
@@ -21,6 +20,7 @@ from generators.passes.row import (
     Rate,
     Role,
 )
+from generators.passes.traits import FiresLess, NoBuildSets, ObjectNamed, Quiet, Refuses
 from generators.program_facts import Feature, ProgramFacts
 from generators.source import Source
 
@@ -57,7 +57,7 @@ ROWS: tuple[PassRow, ...] = (
         "src/s_tir/transform/convert_ssa.cc: every variable, block axes too, is defined once",
         Place(BLOCKS),
         fires=Fires(prim_recipes=("twins", "block_twins")),
-        census=Census(quiet=_NAMES_ALONE),
+        traits=(Quiet(_NAMES_ALONE),),
     ),
     PassRow(
         "tirx.ConvertSSA",
@@ -65,7 +65,7 @@ ROWS: tuple[PassRow, ...] = (
         "src/tirx/transform/ir_utils.cc: every variable is defined once",
         Place(LOOPS),
         fires=Fires(prim_recipes=("twins", "block_twins")),
-        census=Census(quiet=_NAMES_ALONE),
+        traits=(Quiet(_NAMES_ALONE),),
     ),
     PassRow(
         "tirx.ForceNarrowIndexToInt32",
@@ -75,9 +75,9 @@ ROWS: tuple[PassRow, ...] = (
         # a sum that no longer fits is an overflow, which the reference discards; T.clz gets a cast each time
         promise=Promise(idempotent=False),
         fires=Fires(wants=frozenset({Feature.INTEGERS})),
-        foreign=Foreign(name="tirx.NarrowDataType"),
-        excuses=Excuses(
-            refuses=r"has dtype (T\.)?int64\. The function is|max_value\(target_data_type_\)|exceeds range of int32"
+        traits=(
+            ObjectNamed("tirx.NarrowDataType"),
+            Refuses(r"has dtype (T\.)?int64\. The function is|max_value\(target_data_type_\)|exceeds range of int32"),
         ),
     ),
     PassRow(
@@ -117,7 +117,7 @@ ROWS: tuple[PassRow, ...] = (
         Place(LOOPS),
         promise=Promise(idempotent=False),
         fires=Fires(options=HOIST_EXPRESSIONS, rate=Rate(2)),
-        builds=Builds(no_build_sets="of a pass in no pipeline; the pass table has it"),
+        traits=(NoBuildSets("of a pass in no pipeline; the pass table has it"),),
     ),
     PassRow(
         "s_tir.RemoveStoreUndef",
@@ -143,7 +143,7 @@ ROWS: tuple[PassRow, ...] = (
         ),
         fires=Fires(prim_recipes=("rewritten_weights",), rate=Rate(7)),
         # the mark is of a block that copies: another pass, or a reduction, may have made it another one
-        excuses=Excuses(refuses=r"Check failed: \((store|load)\) is false"),
+        traits=(Refuses(r"Check failed: \((store|load)\) is false"),),
     ),
     PassRow(
         "s_tir.UseAssumeToReduceBranches",
@@ -163,11 +163,13 @@ ROWS: tuple[PassRow, ...] = (
             in_repertoire=False,
             rate=Rate(2),
         ),
-        foreign=Foreign(name="DefaultGPUSchedule"),
-        census=Census(
-            at_least=0.1,
-            why_fewer="most applications end by a check of TVM's: a root block of several blocks is taken for a "
-            "leaf, 'Duplicated block name root' (39 of 58); a pass that dies changes nothing",
+        traits=(
+            ObjectNamed("DefaultGPUSchedule"),
+            FiresLess(
+                0.1,
+                "most applications end by a check of TVM's: a root block of several blocks is taken for a "
+                "leaf, 'Duplicated block name root' (39 of 58); a pass that dies changes nothing",
+            ),
         ),
     ),
     PassRow(
@@ -188,7 +190,7 @@ ROWS: tuple[PassRow, ...] = (
         "src/s_tir/transform/lower_async_dma.cc: annotated copies, with tirx.use_async_copy",
         Place(frozenset({Phase.STORAGE})),
         fires=Fires(in_repertoire=False),
-        census=Census(quiet="calls the DMA engine of Hexagon, which nothing here has"),
+        traits=(Quiet("calls the DMA engine of Hexagon, which nothing here has"),),
     ),
     PassRow(
         "s_tir.InjectPTXAsyncCopy",

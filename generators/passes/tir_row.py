@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from typing_extensions import TypedDict, Unpack
+from generators.passes.row import Fires, PassRow, Place, Promise, Role
+from generators.passes.traits import Trait
 
-from generators.passes.records import Blame, Builds, Census, Excuses, Foreign
-from generators.passes.row import Fires, PassRow, Place, Promise, Role, Setup
-
+BY_ITSELF = Fires()
+"""For passes that find something to do in any program, so far as it is known."""
 ONCE = Promise(idempotent=False)
 """What a pass of TIR promises unless its row says more."""
 AGAIN = Promise()
 """For lowerings that leave nothing of what they lower, so that a second application finds nothing."""
-
-
-class Records(TypedDict, total=False):
-    """What a row may say besides."""
-
-    fires: Fires
-    foreign: Foreign
-    setup: Setup
-    excuses: Excuses
-    blame: Blame
-    builds: Builds
-    census: Census
-    role: Role
 
 
 def tir_row(
@@ -34,9 +21,11 @@ def tir_row(
     *,
     argument: str = "",
     sources: tuple[str, ...] = (),
-    **records: Unpack[Records],
+    fires: Fires = BY_ITSELF,
+    traits: tuple[Trait, ...] = (),
+    role: Role | None = None,
 ) -> PassRow:
     """A row whose constructor follows from its name: `namespace.transform.Name(argument)`, then other `sources`."""
     namespace, plain = name.split(".", 1)
     constructor = f"{namespace}.transform.{plain.split('[')[0]}({argument})"
-    return PassRow(name, (constructor, *sources), why, place, promise, **records)
+    return PassRow(name, (constructor, *sources), why, place, promise, fires, traits, role)

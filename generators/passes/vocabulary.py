@@ -77,8 +77,9 @@ def with_vocabulary(row: PassRow, make: Callable[..., object]) -> PassRow:
     like = like_passes(row, words)
     if not row.fires.recipes:
         return like
-    shapes = (*shapes_named(words), *like.vocabulary.shapes)
-    return replace(like, vocabulary=replace(like.vocabulary, operators=operators_named(words), shapes=shapes))
+    shapes = (*shapes_named(words), *like.fires.vocabulary.shapes)
+    named = replace(like.fires.vocabulary, operators=operators_named(words), shapes=shapes)
+    return replace(like, fires=replace(like.fires, vocabulary=named))
 
 
 def like_passes(row: PassRow, words: Set[str]) -> PassRow:
@@ -99,11 +100,11 @@ def like_passes(row: PassRow, words: Set[str]) -> PassRow:
             options=tuple(dict.fromkeys(text for each in fires for text in each.options)),
             hints=frozenset(words & HINTS.keys()),
             wants=row.fires.wants | frozenset(want for each in known for want in each.wants if want in _OF_PROGRAMS),
-        ),
-        vocabulary=replace(
-            row.vocabulary,
-            shapes=tuple(recipe for each in known for recipe in each.recipes),
-            prim_shapes=tuple(dict.fromkeys(s for word, shapes in forms.items() if word in words for s in shapes)),
+            vocabulary=replace(
+                row.fires.vocabulary,
+                shapes=tuple(recipe for each in known for recipe in each.recipes),
+                prim_shapes=tuple(dict.fromkeys(s for word, shapes in forms.items() if word in words for s in shapes)),
+            ),
         ),
     )
 

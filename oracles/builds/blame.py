@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from generators.passes.row import Phase
 from generators.passes.table import PASSES, default_call, rest_of_tir_pipeline
+from generators.passes.traits import FollowsAnnotations
 from generators.tvm_api import IRModule
 from oracles.activities import Announce, Blaming, Interpreting, entering, unannounced
 from oracles.builds.builders import BUILDERS
@@ -28,7 +29,7 @@ def excuses(first: str | None) -> bool:
     where it follows annotations, which may be wrong."""
     if first is None or first == CODEGEN:
         return False
-    return first not in PASSES or not PASSES[first].blame.follows_annotations
+    return first not in PASSES or not PASSES[first].has(FollowsAnnotations)
 
 
 def lowering_of(module: IRModule, phase: Phase, builder: str = LLVM.name) -> tuple[str, ...]:

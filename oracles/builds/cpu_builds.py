@@ -21,7 +21,8 @@ from enum import Enum
 from functools import cache
 from pathlib import Path
 
-from generators.passes.table import PASSES
+from generators.passes.table import with_trait
+from generators.passes.traits import LeftOutBy, NoBuildSets
 
 SHARE = 0.1
 """How many of the cases that the ordinary build has right are built in one other way, too. A build in a process of its
@@ -79,7 +80,7 @@ class CpuBuild:
 
 def _leaving_out(name: str, option: str) -> CpuBuild:
     """A build without the pass that an option leaves out."""
-    (left_out,) = (row.name for row in PASSES.values() if row.builds.left_out_by == option)
+    (left_out,) = (row.name for row, trait in with_trait(LeftOutBy) if trait.option == option)
     return _configured(name, f"without {left_out}", f'{{"{option}": True}}', without=(left_out,))
 
 
@@ -199,7 +200,7 @@ NO_ROW: dict[str, str] = {
         ),
         "profiling by functions that Hexagon's run time alone has",
     ),
-    **{row.name: row.builds.no_build_sets for row in PASSES.values() if row.builds.no_build_sets},
+    **{row.name: trait.why for row, trait in with_trait(NoBuildSets)},
     "tirx.enable_fast_math": "meant to change the numbers",
     "testing.immutable_module": "a check of passes; it builds nothing else",
     **dict.fromkeys(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from generators import tvm_api as T
+from generators.passes.traits import Consumes
 from generators.tvm_api import BaseFunc, Node
 from oracles.evidence import AttributeGone, ChangedSignature
 from oracles.ir.fingerprint import same_object
@@ -72,7 +73,7 @@ def _lost_functions(step: Step) -> Iterator[Loss]:
             mine = {
                 key: value
                 for key, value in _entries(function.attrs).items()
-                if (step.row.promise.keeps_signature or key not in CONVENTION) and key not in step.row.excuses.consumes
+                if (step.row.promise.keeps_signature or key not in CONVENTION) and key not in step.row.named(Consumes)
             }
             yield from _lost(mine, _entries(after[name].attrs), Holds.FUNCTION, name)
 

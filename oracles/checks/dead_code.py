@@ -18,6 +18,7 @@ import tvm_ffi
 from tvm import relax
 
 from generators import tvm_api as T
+from generators.passes.traits import ReadsAllFunctions
 from generators.tvm_api import BaseFunc, Call, GlobalVar, IRModule
 from oracles.checks.applied_again import incomparable
 from oracles.checks.survives import happened_to
@@ -96,7 +97,7 @@ def judge(step: Step, bench: Bench) -> Verdict:
     """Failed("dead code") with the error, or the first difference in the live part."""
     if (reason := incomparable(step)) is not None:
         return Skipped(reason)
-    if step.row.excuses.of_all_functions:
+    if step.row.has(ReadsAllFunctions):
         return Skipped("what the pass does to a function follows from all of them", applies=False)
     settled = _settled(step, bench)
     if settled is None:

@@ -9,7 +9,8 @@ are all known is named.
 from __future__ import annotations
 
 from generators.passes.row import Phase
-from generators.passes.table import PASSES
+from generators.passes.table import with_trait
+from generators.passes.traits import NeededByVM
 from generators.tvm_api import Call
 from oracles.checks.legalised import LEGALIZE, unknown_part
 from oracles.evidence import LeftForVm
@@ -28,7 +29,7 @@ EXECUTABLE = frozenset(
     }
 )
 """Operators that the VM's code generator has instructions for."""
-LOWERING = frozenset(row.name for row in PASSES.values() if row.builds.needed_by_vm)
+LOWERING = frozenset(row.name for row, _ in with_trait(NeededByVM))
 """The passes that together leave nothing but what the VM can run: without one of them, operators stay by right."""
 
 

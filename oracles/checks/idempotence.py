@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from generators.passes.row import PassRow
 from generators.passes.table import default_call
+from generators.passes.traits import AgainWith, AppliesInside
 from generators.tvm_api import IRModule
 from oracles.checks.definedness import has_free_names
 from oracles.checks.survives import happened_to
@@ -53,8 +54,8 @@ def judge(step: Step, bench: Bench) -> Verdict:
 
 
 def does_more_again(row: PassRow, module: IRModule) -> bool:
-    """Whether the module holds something of `Excuses.again_with`."""
-    again_with = row.excuses.again_with
+    """Whether the module holds something of `AgainWith`."""
+    again_with = row.named(AgainWith)
     if not again_with:
         return False
     attributes = any(module.attrs and key in module.attrs for key in again_with)
@@ -63,7 +64,7 @@ def does_more_again(row: PassRow, module: IRModule) -> bool:
 
 def _unsettled_inside(step: Step, bench: Bench) -> str | None:
     """A pass that this one applies inside of itself, and that changes the result when it is applied alone."""
-    for name in step.row.blame.applies:
+    for name in step.row.named(AppliesInside):
         alone = bench.apply(default_call(name), step.after)
         if not isinstance(alone, Raised) and not same_bindings(step.after, alone):
             return name

@@ -12,7 +12,8 @@ from tvm import relax
 
 from generators import tvm_api as T
 from generators.passes.row import Role
-from generators.passes.table import PASSES, the
+from generators.passes.table import the, with_trait
+from generators.passes.traits import Lowers
 from generators.tvm_api import Call, IRModule, Type
 from oracles.ir.operators import operator_calls
 from oracles.oracle import Knowledge, Stage, StepOracle
@@ -25,7 +26,7 @@ LEGALIZE = the(Role.LEGALIZES).name
 def undispatched(module: IRModule, applied: Iterable[str]) -> bool:
     """Whether a legalised module holds operators whose pass has not been applied, so that it cannot be built."""
     names = set(applied)
-    missing = frozenset[str]().union(*(row.builds.lowers for row in PASSES.values() if row.name not in names))
+    missing = frozenset[str]().union(*(lowered.names for row, lowered in with_trait(Lowers) if row.name not in names))
     return any(call.op.name in missing for call, _ in operator_calls(module))
 
 

@@ -10,6 +10,7 @@ from tvm import relax
 
 from generators import tvm_api as T
 from generators.passes.row import Phase
+from generators.passes.traits import ExpectsForced
 from generators.tvm_api import Expr, GlobalVar, IRModule
 from oracles.ir.module_caches import by_relax_functions
 from oracles.ir.operators import END_LIVES
@@ -90,7 +91,7 @@ def _callee_is_pure(callee: Expr) -> bool:
 
 def is_known_order(step: Step) -> bool:
     """Whether a pass that must come after RemovePurityChecking comes before it."""
-    if not step.row.excuses.expects_forced:
+    if not step.row.has(ExpectsForced):
         return False
     functions = [function for _, function in relax_functions(step.before)]
     return any(function.is_pure and not T.is_force_pure(function) for function in functions)

@@ -15,6 +15,7 @@ import re
 from dataclasses import replace
 from enum import Enum, auto
 
+from generators.passes.traits import Refuses
 from oracles.evidence import BuiltUntyped
 from oracles.ir.verifier import COMPLAINTS
 from oracles.oracle import Stage, StepOracle
@@ -50,7 +51,8 @@ def _states_limit(error: Raised, step: Step) -> bool:
     and in them where it says that something is not supported yet."""
     if error.kind not in ("InternalError", "AssertionError"):
         return False
-    if step.row.excuses.refuses is not None and re.search(step.row.excuses.refuses, error.message):
+    refuses = step.row.trait(Refuses)
+    if refuses is not None and re.search(refuses.message, error.message):
         return True
     excused = error.kind == "InternalError" or step.tier != "A"
     return bool(_NOT_YET.search(error.message) or (excused and STATED_LIMIT.search(error.message)))

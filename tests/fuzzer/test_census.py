@@ -10,6 +10,9 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 
+from generators.passes.table import with_trait
+from generators.passes.traits import FiresLess, Quiet
+
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 
 import pytest
@@ -18,7 +21,6 @@ from benchmarks.bench_fire_rate import firings
 from benchmarks.fires import Fired, fired
 from fuzzer.protocol import Plan
 from fuzzer.trial.repertoire import repertoire_of
-from generators.passes.records import Census
 from generators.passes.row import FLOOR, PLANTED_FLOOR, Fires, PassRow, Phase, Place, Rate, Role
 from generators.passes.table import PASSES, the
 from generators.source import SeededSource
@@ -34,7 +36,7 @@ CASES = 60
 """Cases of the census of a row."""
 MIXED = 4000
 """Cases of the mixed campaign."""
-LOUD = [row for row in PASSES.values() if not row.census.quiet]
+LOUD = [row for row in PASSES.values() if not row.has(Quiet)]
 
 
 def plan_for(row: PassRow, target: str) -> Plan:
@@ -94,9 +96,9 @@ def test_every_row_fires_in_a_mixed_campaign() -> None:
 
 
 def test_a_floor_is_that_of_the_table_or_has_a_reason() -> None:
-    for row in PASSES.values():
-        assert (row.census.at_least is None) == (not row.census.why_fewer), row.name
-        assert row.census.at_least is None or 0 < row.census.at_least < PLANTED_FLOOR, row.name
+    for row, less in with_trait(FiresLess):
+        assert less.why, row.name
+        assert 0 < less.at_least < PLANTED_FLOOR, row.name
 
 
 def test_what_is_planted_for_has_the_higher_floor() -> None:
@@ -104,7 +106,7 @@ def test_what_is_planted_for_has_the_higher_floor() -> None:
     assert PassRow("a", (), "", place).floor == FLOOR
     assert PassRow("a", (), "", place, fires=Fires(recipes=("chains",))).floor == PLANTED_FLOOR
     assert PassRow("a", (), "", place, fires=Fires(prim_recipes=("x",))).floor == PLANTED_FLOOR
-    assert PassRow("a", (), "", place, census=Census(at_least=0.01, why_fewer="rare")).floor == 0.01
+    assert PassRow("a", (), "", place, traits=(FiresLess(0.01, "rare"),)).floor == 0.01
 
 
 def test_a_pass_that_changes_nothing_is_seen() -> None:

@@ -12,7 +12,7 @@ from tvm.script import relax as R
 
 from fuzzer.errors import UsageError
 from fuzzer.pass_items import LOADED, call_of, is_call, name_of, options_in, options_text, read_passes, split
-from generators.passes.table import NAMED_PIPELINES, PASSES
+from generators.passes.table import NAMED_PIPELINES, PASSES, object_name
 
 LAYOUTS = "ConvertLayout({'relax.nn.conv2d': ['NHWC', 'OHWI']})"
 
@@ -107,7 +107,7 @@ def test_a_pipeline_is_what_tvm_applies(name: str) -> None:
     seen = Names(2)  # inside of the pipeline and of its Sequential
     with tvm.target.Target("llvm"), tvm.transform.PassContext(opt_level=3, instruments=[seen]):
         relax.get_pipeline(name)(Module)
-    assert seen.names == [PASSES[row].foreign.name or row for row in NAMED_PIPELINES[name]]
+    assert seen.names == [object_name(PASSES[row]) for row in NAMED_PIPELINES[name]]
     assert read_passes(f"{name},FuseOps", None).items == (*NAMED_PIPELINES[name], "FuseOps")
 
 

@@ -13,7 +13,8 @@ import tvm
 
 from corpus.registry import read_registry
 from fuzzer.trial.foreign.contracts import Contract, Knowledge, no_numbers, row_of_no_table
-from generators.passes.table import PASSES, rows_named
+from generators.passes.table import PASSES, rows_named, with_trait
+from generators.passes.traits import FollowsArguments, ObjectNamed
 from tests.fuzzer.foreign_suites import CLEAN, CONSTRUCTORS, ENDS_THE_JUDGE, FAULTY, LOCAL, OUTCOMES, ROOT, run, summary
 from tests.patience import HANGS_S
 
@@ -223,11 +224,11 @@ def test_names_of_passes_lead_to_their_rows() -> None:
     names = {name: transform.info.name for name, transform in made.items()}
     lost = {name: told for name, told in names.items() if name not in [row.name for row in rows_named(told)]}
     assert lost == {"ConvertToDataflow": "sequential"}, "a Sequential is judged by its parts"
-    aliases = {row.foreign.name for row in PASSES.values()} - {""}
+    aliases = {trait.name for _, trait in with_trait(ObjectNamed)}
     assert aliases and aliases <= set(names.values())
 
 
-@pytest.mark.parametrize("name", sorted(name for name, row in PASSES.items() if row.foreign.by_arguments))
+@pytest.mark.parametrize("name", sorted(row.name for row, _ in with_trait(FollowsArguments)))
 def test_numbers_are_left_alone_where_arguments_say_the_meaning(name: str) -> None:
     row = PASSES[name]
     assert (

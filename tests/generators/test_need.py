@@ -8,6 +8,7 @@ from generators.passes.need import COMMON, MOST, need, pick_by_need
 from generators.passes.row import PassRow, Role
 from generators.passes.sequences import draw_names
 from generators.passes.table import PASSES, the
+from generators.passes.traits import Quiet
 from generators.source import SeededSource
 from generators.targets import TARGETS
 from generators.tir.recipes.table import fitting
@@ -23,11 +24,11 @@ def per_1000(row: PassRow) -> int:
 def test_rates_are_shares_of_passes_that_can_fire() -> None:
     rated = [row for row in PASSES.values() if row.fires.rate is not None]
     assert len(rated) > len(PASSES) / 2
-    assert all(0 < per_1000(row) <= 1000 and not row.census.quiet for row in rated)
+    assert all(0 < per_1000(row) <= 1000 and not row.has(Quiet) for row in rated)
 
 
 def test_the_need_falls_with_the_rate_and_stays_within_its_bounds() -> None:
-    loud = [row for row in PASSES.values() if not row.census.quiet]
+    loud = [row for row in PASSES.values() if not row.has(Quiet)]
     rows = sorted(loud, key=per_1000)
     needs = [need(row) for row in rows]
     assert needs == sorted(needs, reverse=True)
@@ -36,7 +37,7 @@ def test_the_need_falls_with_the_rate_and_stays_within_its_bounds() -> None:
 
 
 def test_what_cannot_fire_is_not_drawn_for_it() -> None:
-    quiet = [row for row in PASSES.values() if row.census.quiet]
+    quiet = [row for row in PASSES.values() if row.has(Quiet)]
     assert {need(row) for row in quiet} == {1}
     cpu, gpu = TARGETS["llvm"], TARGETS["cuda"]
     silent = [row for row in PASSES.values() if row.fires.prim_recipes and need(row) == MOST]

@@ -239,6 +239,6 @@ def test_loaded_passes_get_all_of_it_and_more_where_their_code_names_the_nodes()
     assert (
         {"tuples_of_tuples", "nested_outputs", "if_on_truths"} <= set(row.fires.recipes) <= RECIPES.keys() | {"chains"}
     )
-    shapes = with_vocabulary(row, about_tuples).vocabulary.shapes
+    shapes = with_vocabulary(row, about_tuples).fires.vocabulary.shapes
     assert shapes.count("tuples_of_tuples") + shapes.count("nested_outputs") >= len(shapes) / 2
     assert "if_on_truths" not in shapes

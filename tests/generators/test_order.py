@@ -13,6 +13,7 @@ from generators.passes.order import breaches, standing
 from generators.passes.row import LIBRARY, Documented, Phase
 from generators.passes.sequences import draw_names, draw_sequence
 from generators.passes.table import PASSES, PIPELINES, SETUP, THREADED_SETUP, TIR_PIPELINE
+from generators.passes.traits import Undoes
 from generators.program_facts import Feature, ProgramFacts
 from generators.source import SeededSource
 from generators.targets import TARGETS
@@ -45,7 +46,7 @@ def test_a_fact_names_passes_of_the_table_and_says_something() -> None:
     for name, said in FACTS:
         assert set(said.after) | set(said.before) <= PASSES.keys(), name
         assert said.after or said.before or said.ends_rewriting or said.floats or said.infos, name
-    assert all(set(row.place.undoes) <= PASSES.keys() for row in PASSES.values())
+    assert all(set(row.named(Undoes)) <= PASSES.keys() for row in PASSES.values())
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 
+from generators.passes.row import PassRow
+from generators.passes.table import with_trait
+from generators.passes.traits import ActsWith
+
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 
 import pytest
@@ -30,8 +34,7 @@ def test_what_is_drawn_is_registered() -> None:
     assert {name for name in drawn() if name.startswith("relax.")} <= set(REGISTERED)
 
 
-@pytest.mark.parametrize("name", [name for name, row in PASSES.items() if row.place.acts_with])
-def test_a_pass_that_acts_with_an_option_alone_always_gets_it(name: str) -> None:
-    row = PASSES[name]
+@pytest.mark.parametrize(("row", "acts_with"), with_trait(ActsWith))
+def test_a_pass_that_acts_with_an_option_alone_always_gets_it(row: PassRow, acts_with: ActsWith) -> None:
     for index in range(20):
-        assert row.place.acts_with in options_of(row.draw_options(SeededSource(5, index)))
+        assert acts_with.option in options_of(row.draw_options(SeededSource(5, index)))

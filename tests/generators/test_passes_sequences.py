@@ -14,7 +14,8 @@ from generators.passes.official import official_name, tier_in_order
 from generators.passes.row import Phase, Role
 from generators.passes.sequence_kinds import KINDS, Kind
 from generators.passes.sequences import PlannedPass, draw_names, draw_sequence, instantiate, to_fire
-from generators.passes.table import PASSES, PIPELINES, SETUP, default_call, the
+from generators.passes.table import PASSES, PIPELINES, SETUP, default_call, the, with_trait
+from generators.passes.traits import FirstOnly, PreparedBy, SetUpWithout
 from generators.program_facts import Feature, ProgramFacts
 from generators.source import SeededSource
 from generators.targets import TARGETS
@@ -187,7 +188,7 @@ def test_passes_that_must_come_first_do() -> None:
     for index in range(600):
         steps = draw_names(SeededSource(11, index), PASSES, kinds=("walk", "walk_then_pipeline"))
         tested = [step.name for step in steps if not step.setup]
-        assert not any(PASSES[name].place.first_only for name in tested[1:])
+        assert not any(PASSES[name].has(FirstOnly) for name in tested[1:])
 
 
 @pytest.mark.parametrize("name", [name for name, row in PASSES.items() if row.fires.in_repertoire])
@@ -349,32 +350,32 @@ def test_pipelines_are_those_of_the_target() -> None:
 
 
 def test_setups_leave_out_what_breaks_the_marks_of_a_pass() -> None:
-    rows = [row for row in PASSES.values() if row.setup.without]
+    rows = [row for row, _ in with_trait(SetUpWithout)]
     assert rows
     for row in rows:
         for seed in range(10):
             steps = draw_names(SeededSource(seed), PASSES, under_test=[row.name], kinds=["single"])
             setup = {step.name for step in steps if step.setup}
-            assert steps[-1].name == row.name and not setup & set(row.setup.without)
-            assert set(row.setup.without) <= {call.name for call in SETUP[min(row.place.phases)]}
+            assert steps[-1].name == row.name and not setup & set(row.named(SetUpWithout))
+            assert set(row.named(SetUpWithout)) <= {call.name for call in SETUP[min(row.place.phases)]}
 
 
 def test_a_pass_begins_mostly_where_it_has_something_to_do() -> None:
-    rows = [row for row in PASSES.values() if row.setup.phases]
+    rows = [row for row in PASSES.values() if row.place.fires_in]
     assert rows
     for row in rows:
-        assert row.setup.phases < row.place.phases
+        assert row.place.fires_in < row.place.phases
         begun = [
             draw_names(SeededSource(11, index), PASSES, under_test=[row.name], kinds=["single"]) for index in range(200)
         ]
-        setups = {tuple(call.name for call in SETUP[phase]) for phase in row.setup.phases}
+        setups = {tuple(call.name for call in SETUP[phase]) for phase in row.place.fires_in}
         there = sum(tuple(step.name for step in steps if step.setup) in setups for steps in begun) / len(begun)
         assert KNOBS.sequences.firing_phase <= there < 0.8, row.name
 
 
 def test_barriers_are_explicit_in_memory_of_every_scope() -> None:
     """After ThreadSync for warps an access without a barrier is a race, also in shared memory."""
-    asked = PASSES["s_tir.ThreadSync[warp]"].setup.prepared_by
+    asked = PASSES["s_tir.ThreadSync[warp]"].named(PreparedBy)
     assert asked == ("s_tir.ThreadSync[shared]", "s_tir.ThreadSync[shared.dyn]")
 
 

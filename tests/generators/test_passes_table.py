@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 
+from generators.passes.table import with_trait
+from generators.passes.traits import ActsWith, Lowers, PreparedBy, Refuses
+
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 
 import ast
@@ -67,7 +70,8 @@ def test_a_name_that_two_parameters_have_is_not_bound() -> None:
     drawn = {row.draw(SeededSource(seed), other) for seed in range(20)}
     assert all(text is not None and "'v'" in text and "'w'" not in text for text in drawn)
     message = 'Check failed: it->second.size() == 1 (2 vs. 1) : Function contains multiple parameters with name "w".'
-    assert row.excuses.refuses is not None and re.search(row.excuses.refuses, message)
+    refuses = row.trait(Refuses)
+    assert refuses is not None and re.search(refuses.message, message)
 
 
 def construct(source: str) -> tvm.transform.Pass:
@@ -118,7 +122,7 @@ def test_row_is_complete(row: PassRow) -> None:
     assert row.promise.calling in CONVENTIONS
     assert row.sources or row.fires.draw_source
     assert len(set(row.sources)) == len(row.sources)
-    assert set(row.setup.prepared_by) <= set(PASSES)
+    assert set(row.named(PreparedBy)) <= set(PASSES)
     assert row.place.gives is None or row.place.gives not in row.place.phases
 
 
@@ -323,7 +327,7 @@ def test_options_are_what_a_pass_context_takes(row: PassRow) -> None:
         with tvm.transform.PassContext(config=config) as context:
             assert set(dict(context.config.items())) == set(config)
     drawn = {row.draw_options(SeededSource(2, index)) for index in range(40)}
-    assert drawn == {*row.fires.options, *(() if row.place.acts_with else ("",))}
+    assert drawn == {*row.fires.options, *(() if row.has(ActsWith) else ("",))}
 
 
 NOT_DISPATCHED = {
@@ -338,6 +342,6 @@ NOT_DISPATCHED = {
 
 def test_operators_without_a_legalisation_are_lowered_by_a_pass_that_says_so() -> None:
     """Else a module that has not been through it counts as one that can be built."""
-    dispatched = set[str]().union(*(row.builds.lowers for row in PASSES.values()))
+    dispatched = set[str]().union(*(lowered.names for _, lowered in with_trait(Lowers)))
     without = {name for name in OPERATORS if tvm.ir.Op.get(name).get_attr("FLegalize") is None}
     assert without == dispatched | set(NOT_DISPATCHED)

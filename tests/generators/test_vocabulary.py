@@ -88,8 +88,8 @@ def test_what_is_no_function_names_nothing() -> None:
 def test_rows_carry_what_the_code_names(passes: Any) -> None:
     rows = rows_from_contracts(passes, {"Others": {"phase": "tir"}})
     mine = with_vocabulary(rows["Mine"], passes["Mine"])
-    assert "relax.strided_slice" in mine.vocabulary.operators
-    assert mine.vocabulary.shapes == SHAPES["If"]
+    assert "relax.strided_slice" in mine.fires.vocabulary.operators
+    assert mine.fires.vocabulary.shapes == SHAPES["If"]
     assert with_vocabulary(rows["Others"], passes["Others"]) == rows["Others"]
 
 
@@ -155,9 +155,9 @@ def test_a_pass_that_applies_one_of_tvm_gets_what_that_one_fires_on(tmp_path: Pa
     passes = runpy.run_path(str(path), run_name="wraps")["PASSES"]
     rows = rows_from_contracts(passes, {"Graphs": {"phase": "lowered"}})
     converted = with_vocabulary(rows["Converted"], passes["Converted"])
-    assert set(PASSES["ConvertLayout"].fires.recipes) <= set(converted.vocabulary.shapes)
+    assert set(PASSES["ConvertLayout"].fires.recipes) <= set(converted.fires.vocabulary.shapes)
     graphs = with_vocabulary(rows["Graphs"], passes["Graphs"])
-    assert set(PASSES["RewriteCUDAGraph"].fires.recipes) <= set(graphs.vocabulary.shapes)
+    assert set(PASSES["RewriteCUDAGraph"].fires.recipes) <= set(graphs.fires.vocabulary.shapes)
     assert graphs.fires.options == PASSES["RewriteCUDAGraph"].fires.options
 
 
@@ -235,8 +235,8 @@ def test_passes_of_tir_carry_the_hints_and_the_nodes_that_they_name(tmp_path: Pa
     passes = runpy.run_path(str(path), run_name="of_nodes")["PASSES"]
     rows = rows_from_contracts(passes, {name: {"phase": "tir", "form": "loops"} for name in passes})
     found = {name: with_vocabulary(rows[name], passes[name]) for name in passes}
-    assert found["Repeats"].vocabulary.prim_shapes == ("counting_up",) and not found["Repeats"].fires.hints
-    assert found["Aligned"].fires.hints == {"buffer_dim_align"} and not found["Aligned"].vocabulary.prim_shapes
+    assert found["Repeats"].fires.vocabulary.prim_shapes == ("counting_up",) and not found["Repeats"].fires.hints
+    assert found["Aligned"].fires.hints == {"buffer_dim_align"} and not found["Aligned"].fires.vocabulary.prim_shapes
 
 
 def test_passes_of_blocks_get_the_shapes_of_the_fields_that_they_name(tmp_path: Path) -> None:
@@ -251,5 +251,5 @@ def test_passes_of_blocks_get_the_shapes_of_the_fields_that_they_name(tmp_path: 
     passes = runpy.run_path(str(path), run_name="of_fields")["PASSES"]
     forms = {"Blocks": "sblock", "Loops": "loops"}
     rows = rows_from_contracts(passes, {name: {"phase": "tir", "form": form} for name, form in forms.items()})
-    shapes = {name: with_vocabulary(rows[name], passes[name]).vocabulary.prim_shapes for name in passes}
+    shapes = {name: with_vocabulary(rows[name], passes[name]).fires.vocabulary.prim_shapes for name in passes}
     assert shapes == {"Blocks": ("matched_regions",), "Loops": ("counting_up",)}

@@ -16,8 +16,7 @@ from corpus.portable.shims import not_read
 from corpus.portable.text import adapted
 from generators import tvm_api as T
 from generators.case import PassCall
-from generators.passes.records import Blame, Builds, Census, Excuses, Vocabulary
-from generators.passes.row import Fires, PassRow, Phase, Place, Promise, Setup
+from generators.passes.row import Fires, PassRow, Phase, Place, Promise
 from generators.source import SeededSource, Source
 from oracles import walk
 from oracles.reference.calling import Calling, direct
@@ -94,18 +93,12 @@ _RECORDS: dict[str, type[Any]] = {
     "place": Place,
     "promise": Promise,
     "fires": Fires,
-    "setup": Setup,
-    "excuses": Excuses,
-    "blame": Blame,
-    "builds": Builds,
-    "census": Census,
-    "vocabulary": Vocabulary,
 }
 """The records of a row with the fields that `row_of` takes: each is of the first that has it."""
 
 
 def row_of(name: str, **says: Any) -> PassRow:
-    """A row for a pass of a test, which may stand anywhere; `says` are fields of its records."""
+    """A row for a pass of a test, which may stand anywhere; `says` are fields of its records, and of the row itself."""
     says.setdefault("phases", frozenset(Phase))
     records = {
         called: record(**{field.name: says.pop(field.name) for field in fields(record) if field.name in says})

@@ -16,7 +16,8 @@ from tvm import relax, tirx
 
 from generators.case import PassCall
 from generators.passes.row import Phase
-from generators.passes.table import PASSES, default_call
+from generators.passes.table import PASSES, default_call, with_trait
+from generators.passes.traits import AppliesInside
 from oracles.checks import (
     attributes,
     dead_binding,
@@ -177,19 +178,19 @@ def test_what_an_inner_pass_does_not_promise_is_not_asked_of_the_outer_one() -> 
     outer = replace(outer, place=replace(outer.place, gives=None))  # as if it could stand twice
     step = step_of(default_call(outer.name), module_of(RECURSIVE), bench, outer)
     assert isinstance(idempotence.judge(step, bench), Inconclusive)
-    alone = replace(outer, blame=replace(outer.blame, applies=()))
+    alone = replace(outer, traits=())
     assert isinstance(idempotence.judge(replace(step, row=alone), bench), Failed)
 
 
 def test_an_outer_pass_answers_for_what_its_inner_one_leaves_alone() -> None:
     bench = RealBench()
-    row = row_of("Planted", applies=("CanonicalizeBindings",))
+    row = row_of("Planted", traits=(AppliesInside(("CanonicalizeBindings",)),))
     verdict = idempotence.judge(step_of(module_pass(count_up), module_of(DATAFLOW), bench, row), bench)
     assert isinstance(verdict, Failed)
 
 
 def test_rows_apply_passes_that_do_not_promise_to_settle() -> None:
-    applied = {name: row.blame.applies for name, row in PASSES.items() if row.blame.applies}
+    applied = {row.name: applied.names for row, applied in with_trait(AppliesInside)}
     assert applied
     assert not {inner for names in applied.values() for inner in names if PASSES[inner].promise.idempotent}
 

@@ -11,6 +11,7 @@ from generators.case import PassCall
 from generators.passes.phases import HIGH
 from generators.passes.row import EVERY_SCOPE, Meaning, Phase
 from generators.passes.table import PASSES
+from generators.passes.traits import Synchronises
 from oracles.reference.calling import direct
 from oracles.trace import Position, Raised
 from oracles.walk import step_of, walk
@@ -101,7 +102,7 @@ def test_a_pass_out_of_its_phase_that_changes_nothing_leads_nowhere() -> None:
 
 def test_a_pass_that_changes_nothing_is_held_to_what_it_says_of_calls_and_barriers() -> None:
     """In whatever phase: one that should have changed something is wrong."""
-    says = row_of("HandsOn", phases=HIGH, calling="bind_params", synchronises=frozenset({"shared"}))
+    says = row_of("HandsOn", phases=HIGH, calling="bind_params", traits=(Synchronises(("shared",)),))
     for phase in (Phase.LEGAL, *HIGH):
         start = Position.at(module_of(SCRIPT), phase)
         (step,) = walked(start, SAME, HandsOn=says)

@@ -10,7 +10,8 @@ from corpus.reduce.draft import NotApplicable
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan
 from corpus.scripts.schedule import schedule_steps
 from generators.passes.row import Role
-from generators.passes.table import PASSES, the
+from generators.passes.table import the, with_trait
+from generators.passes.traits import ReliesOn
 
 
 def passes(view: PlanView) -> Sequence[Edit]:
@@ -40,7 +41,7 @@ def _checked(before: ReductionPlan, after: ReductionPlan) -> ReductionPlan:
     """The plan without a pass. NotApplicable where another pass of it relies on the one that is gone."""
     left = {call.name for _, call in (*after.setup, *after.passes)}
     gone = {call.name for _, call in (*before.setup, *before.passes)} - left
-    if any(PASSES[name].place.relies_on in gone for name in left if name in PASSES):
+    if any(row.name in left and on.name in gone for row, on in with_trait(ReliesOn)):
         raise NotApplicable("relied on")
     return after
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import tvm
 
 from generators.passes.row import PassRow
+from generators.passes.traits import Asks
 from generators.tvm_api import IRModule
 from oracles.forked import forked
 from oracles.ir.operators import operator_calls
@@ -34,9 +35,10 @@ def last_note(run: Callable[[Callable[[str], None]], object]) -> str:
 
 def failing_operator(row: PassRow, module: IRModule, run: Callable[[], object]) -> str:
     """The operator of a module in whose code for a pass `run` fails; "" if it fails elsewhere, and for other passes."""
-    key = row.blame.asks
-    if not key:
+    asks = row.trait(Asks)
+    if asks is None:
         return ""
+    key = asks.attribute
     names = {str(call.op.name) for call, _ in operator_calls(module)}
 
     def noting(note: Callable[[str], None]) -> None:

@@ -30,6 +30,7 @@ from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.unjudged import bench_of, steps_of
 from generators.passes.row import PassRow, Phase, Role
 from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, default_call, the
+from generators.passes.traits import Asks, Evaluates
 from generators.passes.tuning import searched
 from oracles.broken import IN_TIR, Broken, broken, retyped, types_of
 from oracles.builds.blame import lowering_of
@@ -130,7 +131,7 @@ class _Look:
         found = self._culprits_step()
         if found is None or found.step.after is None:
             return self.of_module()
-        if found.step.row.blame.evaluates and (facts := self._wrong_kernel(found)) is not None:
+        if found.step.row.has(Evaluates) and (facts := self._wrong_kernel(found)) is not None:
             return facts
         return self._of_part(found)
 
@@ -147,7 +148,7 @@ class _Look:
             running=running,
             called=called,
             operators=self._failing_operators(row) or operators_in(module),
-            each=row is not None and (bool(row.blame.asks) or has_code_for_each(row)),
+            each=row is not None and (row.has(Asks) or has_code_for_each(row)),
             holds=contents(module),
             floats=odd_floats(module),
         )
@@ -244,7 +245,7 @@ class _Look:
         change, wrong = None, self._is_wrong
         if wrong or self.oracle == determinism.ORACLE.name:
             change = rewrite_of(before, after, named)
-            if wrong and step.row.blame.evaluates:
+            if wrong and step.row.has(Evaluates):
                 change = folded(before, after, self.case.module) or change
             if named and wrong:
                 bench = self._bench()

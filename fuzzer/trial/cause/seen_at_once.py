@@ -6,6 +6,7 @@ from corpus.causes.cause import Rewrite
 from corpus.causes.throw_site import called_operator
 from generators.operators.table import OPERATORS
 from generators.passes.row import PassRow
+from generators.passes.traits import Lowers
 from generators.tvm_api import IRModule
 from oracles.checks.legalised import LEGALIZE
 from oracles.ir.contents import inferred_kind, operator_kind
@@ -38,7 +39,7 @@ def called_in(traceback: str) -> str:
 
 def has_code_for_each(row: PassRow) -> bool:
     """Whether the pass lowers operators, each by code of its own: then it matters which one it is."""
-    return row.name == LEGALIZE or bool(row.builds.lowers)
+    return row.name == LEGALIZE or row.has(Lowers)
 
 
 def rewrite_of(before: IRModule, after: IRModule, named: bool) -> Rewrite:

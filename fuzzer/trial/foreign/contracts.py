@@ -17,7 +17,8 @@ from generators import tvm_api as T
 from generators.case import Tier
 from generators.passes.phases import UNMEMORIED
 from generators.passes.row import SAME_CALLING, Meaning, PassRow, Phase, Place, Promise
-from generators.passes.table import PASSES, rows_named
+from generators.passes.table import rows_named, with_trait
+from generators.passes.traits import AlsoMadeBy, Consumes, FollowsArguments, InferenceOnly, InPlaceOnly
 from oracles.calls.table import CONVENTIONS
 from oracles.checks.idempotence import does_more_again
 from oracles.evidence import AttributeGone, Evidence
@@ -39,7 +40,7 @@ class Guarded(Protocol):
 
 def is_by_request(evidence: Evidence | None) -> bool:
     """Whether a failed verdict is about an attribute that some pass of the table consumes."""
-    return isinstance(evidence, AttributeGone) and any(evidence.key in row.excuses.consumes for row in PASSES.values())
+    return isinstance(evidence, AttributeGone) and any(evidence.key in asked.names for _, asked in with_trait(Consumes))
 
 
 def asked_of(contract: Contract, module: T.IRModule) -> list[StepOracle]:
@@ -91,7 +92,7 @@ def contract_of(
     """
     rows = rows_named(name)
     for row in rows:
-        for source in (*row.sources, *row.foreign.sources):
+        for source in (*row.sources, *row.named(AlsoMadeBy)):
             if _gives(source, before, after, guarded):
                 return Contract(row, Knowledge.ROW, source)
     if rows:
@@ -136,13 +137,13 @@ def no_numbers(contract: Contract, module: T.IRModule) -> str | None:
         return "numbers: a pass of no row" if row.promise.meaning is Meaning.CHANGED else None
     if row.promise.meaning is Meaning.CHANGED:
         return "numbers: changed on purpose"
-    if row.foreign.in_place_only and not relax_functions(module):
+    if row.has(InPlaceOnly) and not relax_functions(module):
         return "numbers: the pass changes how a PrimFunc is called"
     if CONVENTIONS[row.promise.calling].by_name:
         return "numbers: what the pass keeps follows from its arguments"
     if contract.known is Knowledge.ROW:
         return None
-    if not row.promise.keeps_signature or row.foreign.by_arguments or len(rows_named(row.name)) > 1:
+    if not row.promise.keeps_signature or row.has(FollowsArguments) or len(rows_named(row.name)) > 1:
         return "numbers: what the pass keeps follows from its arguments"
     return None
 
@@ -150,5 +151,5 @@ def no_numbers(contract: Contract, module: T.IRModule) -> str | None:
 def keeps_meaning(contract: Contract, module: T.IRModule) -> bool:
     """Whether the numbers of `module` must stay what they are, and so those of a whole that holds the pass."""
     row = contract.row
-    unbound = row.promise.keeps_signature and row.promise.lowers_to is None and not row.excuses.inference_only
+    unbound = row.promise.keeps_signature and row.promise.lowers_to is None and not row.has(InferenceOnly)
     return unbound and no_numbers(contract, module) is None

@@ -30,7 +30,7 @@ from fuzzer.trial.rejudge import stage_of
 from generators import tvm_api
 from generators.passes.official import calls_of, rest_of_pipeline
 from generators.passes.row import Phase
-from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE
+from generators.passes.table import PASSES, PIPELINES, TIR_PIPELINE, object_name
 from generators.targets import TARGETS, TargetRow
 from generators.tvm_api import IRModule, Node, Target
 from oracles.activities import Announce, Applying, Building
@@ -122,7 +122,7 @@ OFFICIAL = frozenset(name for names in (*PIPELINES.values(), TIR_PIPELINE) for n
 
 def _runs_as(name: str) -> str:
     """What a pass is called where TVM runs it."""
-    return (PASSES[name].foreign.name if name in PASSES else "") or name
+    return object_name(PASSES[name]) if name in PASSES else name
 
 
 _RUNS_AS = frozenset(map(_runs_as, OFFICIAL))

@@ -26,7 +26,8 @@ from fuzzer.trial.cause.stored_cause import cause_of_case
 from fuzzer.trial.repertoire import Repertoire
 from generators.case import EntryCall, ModuleText
 from generators.passes.dlight import rules_in
-from generators.passes.table import PASSES, default_call
+from generators.passes.table import PASSES, default_call, with_trait
+from generators.passes.traits import Asks
 from oracles.checks import numeric, pipelines, survives
 from oracles.checks.legalised import LEGALIZE
 from oracles.evidence import Died
@@ -250,11 +251,11 @@ def test_what_a_legalisation_logs_stays_with_a_finding_so_that_a_limit_can_quote
 
 
 def test_each_row_that_asks_operators_names_an_attribute_that_some_have() -> None:
-    rows = [row for row in PASSES.values() if row.blame.asks]
+    rows = with_trait(Asks)
     names = [str(name) for name in tvm.ir.Op.list_op_names() if str(name).startswith("relax.")]
     assert len(rows) >= 3
-    for row in rows:
-        assert any(tvm.ir.Op.get(name).get_attr(row.blame.asks) is not None for name in names), row.name
+    for row, asks in rows:
+        assert any(tvm.ir.Op.get(name).get_attr(asks.attribute) is not None for name in names), row.name
 
 
 def test_a_library_that_fails_in_a_pass_that_lowers_operators_is_told_with_the_operator(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 
+from generators.passes.traits import SetUpWithout
+
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 
 from functools import cache
@@ -71,7 +73,7 @@ def lowered(recipe: str, name: str, seed: int) -> IRModule:
     calls = (THREADED_SETUP if threads else SETUP)[min(row.place.phases)]
     module = tvm.IRModule({"main": drawn(recipe, seed).func})
     for call in calls:
-        if call.name in TIR_PIPELINE and call.name not in row.setup.without:
+        if call.name in TIR_PIPELINE and call.name not in row.named(SetUpWithout):
             module = applied(recipe, call.source, module)
     return module
 

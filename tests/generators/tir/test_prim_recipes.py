@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 
+from generators.passes.traits import SetUpWithout, TakesBlocks
+
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 
 import ast
@@ -68,7 +70,7 @@ def at_phase(program: Program, phase: Phase, without: tuple[str, ...] = ()) -> t
     module = program.module
     bare = Feature.LOOPS_ALONE in program.facts.features
     for call in SETUP[phase]:
-        if call.name not in without and not (bare and PASSES[call.name].setup.of_blocks):
+        if call.name not in without and not (bare and PASSES[call.name].has(TakesBlocks)):
             module = applied(call.source, module)
     return module
 
@@ -98,7 +100,7 @@ def test_a_pass_changes_what_is_drawn_for_it(row: PassRow) -> None:
         for seed in range(DRAWS):
             program = drawn(recipe.name, seed)
             try:
-                before = at_phase(program, min(row.place.phases), row.setup.without)
+                before = at_phase(program, min(row.place.phases), row.named(SetUpWithout))
             except tvm.error.InternalError:
                 continue
             options = ("", *row.fires.options)[seed % (len(row.fires.options) + 1)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from generators.passes.traits import TakesBlocks
+
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 
 from functools import cache
@@ -195,7 +197,7 @@ def test_what_is_drawn_for_a_gpu_comes_to_the_pass_that_it_is_for(recipe: PrimRe
         module, bare = program.module, Feature.LOOPS_ALONE in program.facts.features
         with eval(CUDA.source, {"tvm": tvm}):
             for call in THREADED_SETUP[phase]:
-                if bare and PASSES[call.name].setup.of_blocks:
+                if bare and PASSES[call.name].has(TakesBlocks):
                     continue
                 try:
                     module = constructed(call.source)(module)

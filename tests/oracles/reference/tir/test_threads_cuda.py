@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from generators.passes.traits import Synchronises
+
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 
 from collections.abc import Iterator
@@ -48,7 +50,7 @@ def on_the_way(module: Any) -> Iterator[tuple[str, Any, frozenset[str]]]:
     with eval(TARGETS["cuda"].source, dict(tvm_api.PASS_NAMES)), tvm.transform.PassContext(opt_level=3):
         for name in (*PIPELINES["cuda"], *TIR_PIPELINE):
             module = eval(default_call(name).source, dict(tvm_api.PASS_NAMES))(module)
-            synchronised |= PASSES[name].place.synchronises
+            synchronised |= set(PASSES[name].named(Synchronises))
             yield name, module, synchronised
 
 
