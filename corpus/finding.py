@@ -9,7 +9,7 @@ import numpy as np
 
 from corpus.causes.signature import Signature
 from corpus.rate import ReproRate
-from corpus.scripts.poison_fill import Fill
+from corpus.scripts.setting import ScriptSetting
 from generators.case import Argument, Case, Shape, Tier
 from generators.dtypes import Array
 from oracles.verdict import Failed
@@ -76,15 +76,13 @@ class Finding:
 
     `tvm` is the version that it was seen on; `reduced` is None until a reduction has been run.
     `fault`: whose fault wrong numbers are, in lines for a reader (`fuzzer.trial.whose_fault`).
-    `fill`, `unoptimised`, `goes_on`: what uninitialised memory holds in its script, whether LLVM does not optimise
-    there, and whether it builds by the rest of the pipeline.
+    `setting`: how its script runs.
     `promise`: what the oracle's row says that must hold.
     `cause`: as `str(corpus.causes.cause.Cause)`, "" where it is not known; `blames`: as that has it. `environment`:
     names and versions of what it was seen on, for an issue. `official`: the call that shows it by an official pipeline,
     as Python text over `Module`; "" where none is known. `own_fault`: what raised in passfuzz while more was asked of
     the finding, which makes its cause a guess; usually "". `rate`: how many of its runs its script showed it in; None
     where each one did. `said`: as `corpus.causes.signature.told_by` gives it, of the run that confirmed it.
-    `by_reference`: TVM does not build or run what the passes give, so that the reference alone shows it.
     `unreduced`: the same as it was found, to be shown where a script does not show what reduction has left; None where
     that is certain, or nothing was left out.
     `space`: the name space of TVM that the culprit belongs to where it is a pass of TIR of a user's file (as
@@ -102,9 +100,7 @@ class Finding:
     reduced: ReductionStats | None = None
     expectations: tuple[Expectation, ...] = ()
     fault: tuple[str, ...] = ()
-    fill: Fill = Fill()
-    unoptimised: bool = False
-    goes_on: bool = False
+    setting: ScriptSetting = ScriptSetting()
     promise: str = ""
     cause: str = ""
     blames: str = ""
@@ -114,7 +110,6 @@ class Finding:
     own_fault: str = ""
     rate: ReproRate | None = None
     said: str = ""
-    by_reference: bool = False
     unreduced: Finding | None = None
     space: str = ""
 

@@ -16,7 +16,8 @@ from corpus.causes.signature import Signature
 from corpus.encoding import UnreadableArgument, decode, encode
 from corpus.finding import Aftermath, Expectation, Finding, ReductionStats
 from corpus.rate import ReproRate
-from corpus.scripts.poison_fill import MEANINGS, Fill
+from corpus.scripts.poison_fill import MEANINGS
+from corpus.scripts.setting import ScriptSetting
 from generators.case import Argument, Case, EntryCall, ModuleText, Origin, PassCall, Tier
 from generators.dtypes import Array
 from oracles.verdict import Failed
@@ -69,8 +70,7 @@ class _FindingFields(msgspec.Struct):
     reduced: ReductionStats | None
     expectations: list[_Expected]
     fault: tuple[str, ...]
-    fill: Fill
-    unoptimised: bool
+    setting: ScriptSetting
     promise: str
     cause: str
     blames: str
@@ -80,10 +80,8 @@ class _FindingFields(msgspec.Struct):
     own_fault: str
     rate: ReproRate | None
     said: str
-    by_reference: bool
     arrays: dict[str, _Elements]
     unreduced: bytes | None = None
-    goes_on: bool = False
     space: str = ""
 
 
@@ -119,8 +117,8 @@ def from_bytes(data: bytes) -> Finding:
         read = _DECODER.decode(data)
         arrays = {name: _array(elements) for name, elements in read.arrays.items()}
         calls = tuple(EntryCall(call.function, _arguments(call.arguments, arrays)) for call in read.case.calls)
-        if read.fill.byte not in MEANINGS:
-            raise UnreadableFinding(f"no fill of {read.fill.byte}")
+        if read.setting.fill.byte not in MEANINGS:
+            raise UnreadableFinding(f"no fill of {read.setting.fill.byte}")
         return Finding(
             **{
                 **{field.name: getattr(read, field.name) for field in fields(Finding)},

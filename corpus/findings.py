@@ -14,6 +14,7 @@ from corpus.issue import Similar, change_of, issue_text
 from corpus.rate import ReproRate
 from corpus.readme import STATUSES, by_chance, readme_text
 from corpus.scripts.repro import can_be_unoptimised, can_go_on, fills_for, repro_text
+from corpus.scripts.setting import ScriptSetting
 from corpus.store import StoredCase, contents_of, record_text, write_contents
 from corpus.wording import title_of_failure
 
@@ -34,15 +35,12 @@ def stored_from(finding: Finding) -> StoredCase:
         expected=((finding.tvm, "fails"),),
         signature=finding.signature.slug,
         expectations=finding.expectations,
-        fill=finding.fill,
-        unoptimised=finding.unoptimised,
-        goes_on=finding.goes_on,
+        setting=finding.setting,
         evidence=finding.verdict.evidence,
         cause=finding.cause or None,
         blames=finding.blames if finding.cause else None,
         rate=finding.rate,
         said=finding.said,
-        by_reference=finding.by_reference,
         fault=finding.fault,
     )
     title = title_of_failure(stored, finding.verdict.detail, finding.space)
@@ -54,18 +52,19 @@ def with_each_setting(finding: Finding) -> tuple[Finding, ...]:
     ones are of the case as it was found, where reduction may have left too little for a script."""
     small, whole = replace(finding, unreduced=None), finding.unreduced
     stored = stored_from(small)
-    settings = [replace(small, fill=fill) for fill in fills_for(stored)]
-    settings += [replace(small, unoptimised=True)] if can_be_unoptimised(stored) else []
+    settings = [ScriptSetting(fill) for fill in fills_for(stored)]
+    settings += [ScriptSetting(unoptimised=True)] if can_be_unoptimised(stored) else []
     settings += [replace(one, goes_on=True) for one in tuple(settings)] if can_go_on(stored) else []
     by_script: dict[str, Finding] = {}
-    for one in settings:
+    for setting in settings:
+        one = replace(small, setting=setting)
         by_script.setdefault(repro_text(stored_from(one)), one)
-    settings = [*by_script.values()]
+    findings = [*by_script.values()]
     if whole is not None:  # What has been learnt of the finding since is in the reduced one.
-        settings += with_each_setting(
+        findings += with_each_setting(
             replace(whole, signature=small.signature, at_s=small.at_s, count=small.count, unreduced=None)
         )
-    return tuple(settings)
+    return tuple(findings)
 
 
 def folder_of(finding: Finding, similar: Sequence[Similar] = ()) -> dict[str, bytes]:

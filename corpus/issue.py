@@ -131,7 +131,7 @@ def _how_to_run(stored: StoredCase) -> Markdown:
         setting = "=".join(("MALLOC_PERTURB_", str(fill.perturb)))
         return of("Run it with {} in the environment: uninitialised memory then holds {}.\n\n",
                   Markdown.code(setting), fill.meaning)  # fmt: skip
-    if stored.by_reference:
+    if stored.setting.by_reference:
         return of("TVM does not build or run what comes of it: the numbers are those of an interpreter of its own.\n\n")
     return of("It needs a CUDA device and nvcc.\n\n") if runs_kernels(stored) else NOTHING
 

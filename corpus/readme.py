@@ -195,7 +195,7 @@ def seed_text(title: str, test: str, name: str) -> str:
 
 def _of_running(stored: StoredCase) -> Markdown:
     """A line on what a script needs that runs kernels, or on what runs what TVM does not build; none for others."""
-    if stored.by_reference:
+    if stored.setting.by_reference:
         return Markdown.of("{}\n", _NOT_BUILT)
     if not runs_kernels(stored):
         return NOTHING

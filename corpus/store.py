@@ -31,6 +31,7 @@ from corpus.rate import ReproRate
 from corpus.regular_files import MEBIBYTE, NotRegular, read_regular
 from corpus.scripts.module_text import UnreadableModule, with_imports, without_imports
 from corpus.scripts.poison_fill import Fill
+from corpus.scripts.setting import ScriptSetting
 from corpus.whole_folder import write_folder
 from generators.case import Argument, Case, EntryCall, ModuleText, Origin, PassCall
 from generators.dtypes import Array
@@ -59,15 +60,13 @@ class StoredCase:
     """A Case with what is known of it: everything that a case folder says.
 
     oracle, symptom: what fails, where it fails. expected: (TVM version prefix, outcome), longest prefix wins.
-    signature: the slug of the finding, where it came from one. fill: what uninitialised memory holds in its script.
-    unoptimised: its script builds without LLVM's optimisation, which hides the bug. goes_on: it builds by the passes of
-    the pipeline that are still to come, as `tvm.compile` would begin at its front, which hides the bug.
+    signature: the slug of the finding, where it came from one. setting: how its script runs.
     evidence: what kind of wrong it is. cause: as `str(corpus.causes.cause.Cause)`, None where it is not known; blames:
     as that has it, None where it is not known, as in older cases.
     rate: how many runs of its script show it; None where each one does. said: what its script said last when it showed
-    it (`corpus.causes.signature.told_by`), "" where that is not known. by_reference: TVM does not build or run what
-    the passes give, so that the reference alone shows it. difference: what the culprit did to the functions, as a
-    unified diff; fault: lines on whose fault it is; None where an older passfuzz has written them into reports alone.
+    it (`corpus.causes.signature.told_by`), "" where that is not known. difference: what the culprit did to the
+    functions, as a unified diff; fault: lines on whose fault it is; None where an older passfuzz has written them into
+    reports alone.
     """
 
     case: Case
@@ -80,15 +79,12 @@ class StoredCase:
     expected: tuple[tuple[str, ScriptOutcome], ...] = ()
     signature: str | None = None
     expectations: tuple[Expectation, ...] = field(default=())
-    fill: Fill = Fill()
+    setting: ScriptSetting = ScriptSetting()
     evidence: Evidence | None = None
     cause: str | None = None
     blames: str | None = None
-    unoptimised: bool = False
-    goes_on: bool = False
     rate: ReproRate | None = None
     said: str = ""
-    by_reference: bool = False
     difference: str | None = None
     fault: tuple[str, ...] | None = None
 
@@ -193,12 +189,12 @@ def to_json(stored: StoredCase, arrays: dict[str, Array]) -> JsonObject:
             **({"captured": True} if case.origin.captured else {}),
         },
         "expectations": [_expectation_json(expectation, arrays) for expectation in stored.expectations],
-        **({"fill": asdict(stored.fill)} if stored.fill != Fill() else {}),
-        **({"unoptimised": True} if stored.unoptimised else {}),
-        **({"goes_on": True} if stored.goes_on else {}),
+        **({"fill": asdict(stored.setting.fill)} if stored.setting.fill != Fill() else {}),
+        **({"unoptimised": True} if stored.setting.unoptimised else {}),
+        **({"goes_on": True} if stored.setting.goes_on else {}),
         **({"rate": msgspec.structs.asdict(stored.rate)} if stored.rate else {}),
         **({"said": stored.said} if stored.said else {}),
-        **({"by_reference": True} if stored.by_reference else {}),
+        **({"by_reference": True} if stored.setting.by_reference else {}),
         **({} if stored.difference is None else {"difference": stored.difference}),
         **({} if stored.fault is None else {"fault": list(stored.fault)}),
     }
@@ -289,15 +285,12 @@ def _stored(folder: Path, file: CaseRecord) -> StoredCase:
         expected=tuple((_version(prefix), outcome) for prefix, outcome in file.expected.items()),
         signature=_signature(file.signature),
         expectations=tuple(_read_expectation(entry, len(case.calls), arrays) for entry in file.expectations),
-        fill=file.fill.fill(),
-        unoptimised=file.unoptimised,
-        goes_on=file.goes_on,
+        setting=ScriptSetting(file.fill.fill(), file.unoptimised, file.goes_on, file.by_reference),
         evidence=file.what_is_wrong(),
         cause=file.cause,
         blames=file.blames,
         rate=file.rate,
         said=file.said,
-        by_reference=file.by_reference,
         difference=file.difference,
         fault=file.fault,
     )

@@ -75,6 +75,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
             "scripts/schedule",
             "scripts/script_losses",
             "scripts/script_modules",
+            "scripts/setting",
         ),
         ("causes/culprit", "causes/signature", "causes/throw_site", "causes/tracebacks"),
         ("causes/cause_message",),

@@ -40,7 +40,7 @@ def runs_kernels(found: StoredCase | Finding) -> bool:
 def shown_by_script(found: StoredCase | Finding) -> bool:
     """Whether the script shows its bug where it was found: one with kernels does where a device has shown the bug. What
     it does not show, `passfuzz check` does by the reference."""
-    if found.by_reference:
+    if found.setting.by_reference:
         return False
     return not runs_kernels(found) or (found.oracle == BUILD and row_of(found.case.target).on_device)
 
@@ -100,7 +100,7 @@ def _one_blank_line(text: str) -> str:
 
 def fill_of(stored: StoredCase) -> Fill | None:
     """What uninitialised memory must hold for the script to show its bug; None where it does not matter."""
-    return stored.fill if _reads_uninitialised(stored, script_of(stored)) else None
+    return stored.setting.fill if _reads_uninitialised(stored, script_of(stored)) else None
 
 
 def _with_target(stored: StoredCase, script: Script, manner: Manner) -> str:

@@ -127,9 +127,9 @@ _UNOPTIMISED = 'tvm.target.Target({"kind": "llvm", "opt-level": 0})'
 def _built(stored: StoredCase, script: Script, calls: Calls, target: str) -> _Built:
     # A script runs kernels where its entry calls go through a virtual machine, which the text of the calls shows.
     on_device = TARGETS[stored.case.target].threads and script.runs and calls.use_machine
-    build_target = "HERE" if on_device else _UNOPTIMISED if stored.unoptimised else target
+    build_target = "HERE" if on_device else _UNOPTIMISED if stored.setting.unoptimised else target
     pipeline = ""
-    if stored.goes_on:
+    if stored.setting.goes_on:
         pipeline = ", relax_pipeline=rest"
     elif stands_in_the_pipeline(stored) and Phase.GROUPED in _phases_given(stored):
         pipeline = f", relax_pipeline=relax.get_default_pipeline({build_target})"
@@ -185,9 +185,9 @@ def _passes(parts: _Parts, lines: str, module: str, check: _Check) -> str:
     builds, whole = check.builds, stands_in_the_pipeline(parts.stored)
     if builds and whole:
         lines = FRAMES.get_template("whole_pipeline.py.j2").render(culprit=stored.culprit, module=module)
-    elif stored.fill.scratch:
-        lines += FRAMES.get_template("scratch.py.j2").render(fill=stored.fill)
-    if builds and stored.goes_on:
+    elif stored.setting.fill.scratch:
+        lines += FRAMES.get_template("scratch.py.j2").render(fill=stored.setting.fill)
+    if builds and stored.setting.goes_on:
         lines += _rest(stored)
     applied = [call.name for call in (*case.setup, *case.passes)]
     if parts.manner.plain and builds and not whole and stored.culprit in PASSES and stored.culprit not in applied:

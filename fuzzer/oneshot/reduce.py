@@ -223,7 +223,7 @@ def _by_reference(finding: Finding, near: Sequence[tuple[str, str]]) -> ByRefere
     """The finding as one that the reference shows; None where that has nothing to say of it."""
     if not can_be_by_reference(stored_from(finding)):
         return None
-    folder = folder_of(replace(finding, by_reference=True), near)
+    folder = folder_of(replace(finding, setting=replace(finding.setting, by_reference=True)), near)
     return ByReference(folder, finding.oracle, finding.verdict.symptom)
 
 

@@ -56,11 +56,12 @@ class Tried:
 def confirmed(finding: Finding, room: Path) -> Tried:
     """Whether the finding shows, with any of the settings that its script is to be tried with. Writes under `room`."""
     settings = with_each_setting(finding)
-    alone = sum(not setting.goes_on for setting in settings) == 1
-    for setting in settings:
-        tried, status = _tried(setting, room, alone=alone and not setting.goes_on)
-        if status == CANNOT_RUN and can_be_by_reference(stored_from(setting)):
-            tried, status = _tried(replace(setting, by_reference=True), room, alone=False)
+    alone = sum(not one.setting.goes_on for one in settings) == 1
+    for one in settings:
+        tried, status = _tried(one, room, alone=alone and not one.setting.goes_on)
+        if status == CANNOT_RUN and can_be_by_reference(stored_from(one)):
+            by_reference = replace(one, setting=replace(one.setting, by_reference=True))
+            tried, status = _tried(by_reference, room, alone=False)
         if status != PASSES:
             break
     return tried if tried.shown else replace(tried, finding=settings[0])

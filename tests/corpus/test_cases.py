@@ -99,7 +99,7 @@ def test_a_repro_says_what_is_expected(slug: str) -> None:
     if runs_kernels(case) and not tvm.cuda().exist:
         assert (ended.returncode, ended.stdout.strip()) == (2, "this needs a CUDA device and nvcc")
     else:
-        wanted = 2 if case.by_reference else {"fails": 1, "passes": 0}[expected or ""]
+        wanted = 2 if case.setting.by_reference else {"fails": 1, "passes": 0}[expected or ""]
         assert ended.returncode == wanted, ended.stdout
 
 

@@ -18,6 +18,7 @@ from corpus.finding import Aftermath, Expectation, Finding, ReductionStats
 from corpus.finding_bytes import UnreadableFinding, from_bytes, is_readable, to_bytes
 from corpus.rate import ReproRate
 from corpus.scripts.poison_fill import Fill
+from corpus.scripts.setting import ScriptSetting
 from generators.case import Case, EntryCall, ModuleText, Origin, PassCall, Shape
 from generators.dtypes import FLOAT8, FLOATS, INTEGERS, numpy_dtype
 from oracles.evidence import InKernel
@@ -83,9 +84,7 @@ def whole_finding() -> Finding:
         reduced=ReductionStats(9, 2, 4, 1, 5, 1, 41, 0.25, True, True, 2),
         expectations=(Expectation(0, (special, large[3]), (0.5, np.full((5, 40), 1e-3))),),
         fault=("whose", "fault"),
-        fill=Fill(0xCE, scratch=True),
-        unoptimised=True,
-        goes_on=True,
+        setting=ScriptSetting(Fill(0xCE, scratch=True), unoptimised=True, goes_on=True, by_reference=True),
         promise="promise",
         blames="FuseTIR",
         cause="cause",
@@ -95,7 +94,6 @@ def whole_finding() -> Finding:
         own_fault="raised",
         rate=ReproRate(2, 3),
         said="killed by signal 6",
-        by_reference=True,
         unreduced=replace(plain_finding(), case=case),
         space="tirx",
     )

@@ -115,7 +115,7 @@ def test_the_shipped_cases_are_shown(tmp_path: Path, folder: str) -> None:
     case = read_case(CASES / folder)
     if isinstance(case.evidence, (Hung, OutOfMemory)) or not shown_by_script(case):
         pytest.skip("it does not end, or needs a device")
-    process = ended(tmp_path, case, MALLOC_PERTURB_=str(case.fill.perturb))
+    process = ended(tmp_path, case, MALLOC_PERTURB_=str(case.setting.fill.perturb))
     assert is_shown(process) == (case.outcome_on("0.27.0.post1") == "fails"), process.stderr
 
 

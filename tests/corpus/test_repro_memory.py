@@ -12,6 +12,7 @@ import pytest
 from corpus.finding import Expectation
 from corpus.scripts.poison_fill import FILLS, Fill
 from corpus.scripts.repro import fills_for
+from corpus.scripts.setting import ScriptSetting
 from corpus.store import StoredCase
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from oracles.evidence import ReferenceTrap
@@ -158,14 +159,14 @@ def test_what_unwritten_memory_holds_is_what_the_script_says(
     tmp_path: Path, operator: str, fill: Fill, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MALLOC_PERTURB_", "177" if fill.byte != 0x4E else "49")  # The script's own value counts.
-    folder = written(tmp_path, replace(reduction(tmp_path, operator), fill=fill))
+    folder = written(tmp_path, replace(reduction(tmp_path, operator), setting=ScriptSetting(fill)))
     assert f"holds {fill.byte:#04x}" in (folder / "repro.py").read_text()
     assert run(folder)[0] == status
 
 
 @pytest.mark.parametrize("fill", [FILLS[0], *(pytest.param(fill, marks=pytest.mark.deep) for fill in FILLS[1:])])
 def test_a_correct_pass_is_cleared_with_every_fill(tmp_path: Path, fill: Fill) -> None:
-    folder = written(tmp_path, replace(reduction(tmp_path, "argmin", forgets=False), fill=fill))
+    folder = written(tmp_path, replace(reduction(tmp_path, "argmin", forgets=False), setting=ScriptSetting(fill)))
     assert run(folder) == (0, "the bug is gone\n")
 
 

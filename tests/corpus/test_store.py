@@ -20,6 +20,7 @@ from corpus.finding import Expectation
 from corpus.own import MARK
 from corpus.rate import ReproRate
 from corpus.scripts.poison_fill import Fill
+from corpus.scripts.setting import ScriptSetting
 from corpus.store import LONGEST_REASON, CorruptCase, StoredCase, read_case, write_atomically, write_case
 from generators.case import Argument, Case, EntryCall, ModuleText, Origin, PassCall, Shape
 from oracles.evidence import (
@@ -97,8 +98,8 @@ def stored_case(json_text: str | None = None) -> StoredCase:
     return StoredCase(
         case, "a title", "numeric", "wrong result", "FoldConstant", "off by one", "apache/tvm#1",
         (("0.26", "fails"), ("0.27", "passes")), "numeric-FoldConstant-00000000", (expectation,),
-        Fill(0xCE, scratch=True), DeadBinding("relax.add"), unoptimised=True, goes_on=True,
-        rate=ReproRate(2, 3), by_reference=True, said="killed by signal 6",
+        ScriptSetting(Fill(0xCE, scratch=True), unoptimised=True, goes_on=True, by_reference=True),
+        DeadBinding("relax.add"), rate=ReproRate(2, 3), said="killed by signal 6",
     )  # fmt: skip
 
 

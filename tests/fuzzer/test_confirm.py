@@ -20,6 +20,7 @@ from corpus.issue import issue_text
 from corpus.rate import ReproRate
 from corpus.scripts.poison_fill import FILLS, Fill
 from corpus.scripts.repro import repro_text
+from corpus.scripts.setting import ScriptSetting
 from corpus.store import StoredCase, read_case
 from fuzzer.processes.guard import NOT_STARTED, end, guarded
 from fuzzer.results import CheckRow
@@ -224,7 +225,7 @@ def test_what_shows_with_another_fill_is_kept_with_it(tmp_path: Path) -> None:
     tried = confirmed(_finding_of(reduction(tmp_path, "min")), tmp_path)
     assert tried.shown
     folder = keep_finding(tmp_path / "out", tried.finding)
-    assert read_case(folder).fill == Fill(0xCE)
+    assert read_case(folder).setting.fill == Fill(0xCE)
     script = [sys.executable, str(folder / "repro.py")]
     assert subprocess.run(script, capture_output=True, check=False).returncode == 1
 
@@ -250,11 +251,11 @@ def test_fills_are_tried_while_the_script_says_that_the_bug_is_gone(
     seen: list[Fill] = []
 
     def save(room: Path, one: Finding) -> Path:
-        seen.extend(() if one.unoptimised or one.goes_on or one.by_reference else (one.fill,))
+        seen.extend(() if one.setting != ScriptSetting(one.setting.fill) else (one.setting.fill,))
         folder = room / one.folder
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "repro.py").write_text(
-            f"import sys\nprint('why')\nsys.exit({1 if one.fill == shown_with else otherwise})\n"
+            f"import sys\nprint('why')\nsys.exit({1 if one.setting.fill == shown_with else otherwise})\n"
         )
         return folder
 
@@ -277,7 +278,7 @@ def test_what_llvm_may_hide_is_tried_without_its_optimisation(
 
     monkeypatch.setattr(confirm, "save_finding", save)
     tried = confirmed(replace(finding(), oracle=oracle), tmp_path)
-    assert (tried.shown, tried.finding.unoptimised) == (oracle == "build", oracle == "build")
+    assert (tried.shown, tried.finding.setting.unoptimised) == (oracle == "build", oracle == "build")
 
 
 @pytest.mark.parametrize(("target", "found_by"), [("cuda", "numeric"), ("cuda-cpu", "build")])

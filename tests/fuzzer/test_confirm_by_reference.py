@@ -10,6 +10,7 @@ import pytest
 
 from corpus.finding import Expectation, Finding
 from corpus.findings import folder_of, keep_finding
+from corpus.scripts.setting import ScriptSetting
 from fuzzer.commands.reduce_shown import shown
 from fuzzer.oneshot.messages import ByReference, Reduction
 from fuzzer.worker import confirm
@@ -60,15 +61,15 @@ def test_what_tvm_does_not_build_is_shown_by_the_reference(
     one = wrong_on_sums(tmp_path, operator)
 
     def save(room: Path, tried: Finding) -> Path:
-        by_reference.append(tried.by_reference)
+        by_reference.append(tried.setting.by_reference)
         folder = keep_finding(room, tried)
-        if not tried.by_reference:
+        if not tried.setting.by_reference:
             (folder / "repro.py").write_text(f"print('LLVM does not take it')\nraise SystemExit({status})\n")
         return folder
 
     monkeypatch.setattr(confirm, "save_finding", save)
     tried = confirmed(one, tmp_path)
-    assert (tried.shown, tried.finding.by_reference) == (is_shown, is_shown)
+    assert (tried.shown, tried.finding.setting.by_reference) == (is_shown, is_shown)
     assert by_reference[0] is False and any(by_reference) is (status == 2)
     readme = folder_of(tried.finding)["README.md"].decode()
     assert ("TVM does not build or run what comes of it" in readme) is is_shown
@@ -79,7 +80,9 @@ def test_what_reduce_has_found_and_tvm_does_not_build_is_shown_by_the_reference(
     tmp_path: Path, operator: str, is_shown: bool
 ) -> None:
     one = wrong_on_sums(tmp_path, operator)
-    case = ByReference(folder_of(replace(one, by_reference=True)), one.oracle, one.verdict.symptom)
+    case = ByReference(
+        folder_of(replace(one, setting=ScriptSetting(by_reference=True))), one.oracle, one.verdict.symptom
+    )
     reduction = Reduction(("raise SystemExit(2)\n",), {}, None, by_reference=case)
     what = shown(reduction, trust=True, load=one.case.load)
     assert (what.by_reference, what.rate.each_time) == (is_shown, is_shown)

@@ -36,7 +36,7 @@ def test_what_the_front_of_the_pipeline_hides_is_tried_with_the_rest_of_it(
     monkeypatch.setattr(confirm, "save_finding", save)
     one = replace(finding(), oracle="build")
     tried = confirmed(replace(one, case=replace(one.case, passes=SETUP[last])), tmp_path)
-    assert (tried.shown, tried.finding.goes_on) == (shown, shown)
+    assert (tried.shown, tried.finding.setting.goes_on) == (shown, shown)
 
 
 @pytest.mark.parametrize("oracle", ["numeric", "build", "pipelines", "build_c"])
@@ -47,7 +47,7 @@ def test_no_script_is_tried_twice(oracle: str, target: str) -> None:
     settings = with_each_setting(replace(one, case=replace(one.case, passes=SETUP[Phase.LOWERED], target=target)))
     texts = [repro_text(stored_from(setting)) for setting in settings]
     assert len(texts) == len(set(texts)) >= 1
-    assert any(setting.goes_on for setting in settings) == (oracle in ("numeric", "build"))
+    assert any(one.setting.goes_on for one in settings) == (oracle in ("numeric", "build"))
 
 
 def test_a_bug_that_shows_by_chance_is_not_taken_for_one_that_the_front_of_the_pipeline_hides(
@@ -58,5 +58,5 @@ def test_a_bug_that_shows_by_chance_is_not_taken_for_one_that_the_front_of_the_p
     monkeypatch.setattr(confirm, "run_guarded", lambda *_: (next(ends), b"why\n"))
     one = replace(finding(), oracle="numeric")
     tried = confirmed(replace(one, case=replace(one.case, passes=SETUP[Phase.LOWERED], target="cuda")), tmp_path)
-    assert tried.shown and not tried.finding.goes_on
+    assert tried.shown and not tried.finding.setting.goes_on
     assert tried.finding.rate == ReproRate(1, 3)

@@ -13,6 +13,7 @@ from corpus.promotion import copy_case
 from corpus.rate import ReproRate
 from corpus.registry import KnownCause, Registry, add_entries
 from corpus.replayable import CORPUS, Replayable
+from corpus.scripts.setting import ScriptSetting
 from corpus.store import StoredCase, write_case
 from fuzzer.commands import replay
 from fuzzer.errors import EnvironmentFault, UsageError
@@ -128,7 +129,9 @@ OTHER = CheckRow("survives", "CSE", "failed", "crash", "died")
 def test_what_the_reference_alone_shows_is_replayed_by_it(
     rows: tuple[CheckRow, ...], recorded: ScriptOutcome, outcome: str
 ) -> None:
-    case = replace(stored((HERE, recorded)), oracle="numeric", symptom="wrong result", by_reference=True)
+    case = replace(
+        stored((HERE, recorded)), oracle="numeric", symptom="wrong result", setting=ScriptSetting(by_reference=True)
+    )
     assert outcome_of(case, judged(case, rows), recorded, Registry()) == outcome
 
 
