@@ -57,7 +57,7 @@ def test_a_fault_of_ours_loses_no_finding(
 def test_a_fault_of_ours_in_the_look_at_the_cause_makes_it_a_guess(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(facts._Look, "facts", raising)
+    monkeypatch.setattr(facts, "_facts", raising)
     finding = found(WRONG_NUMBERS, tmp_path)
     assert finding is not None
     assert finding.cause.startswith(UNCERTAIN)
