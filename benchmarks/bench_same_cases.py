@@ -56,9 +56,9 @@ SMALL = (
     "oracles.checks.type_soundness._CALLS",
     "oracles.ir.verifier._PRIM_FUNCS",
     "oracles.reference.tir.engine._BY_PARTS",
-    "fuzzer.trial.met._NODES",
-    "fuzzer.trial.met._OPERATORS",
-    "fuzzer.trial.met.MET",
+    "fuzzer.trial.operators_met._NODES",
+    "fuzzer.trial.operators_met._OPERATORS",
+    "fuzzer.trial.operators_met.MET",
 )
 """The caches that docs/caches.md counts as one group."""
 

@@ -1,6 +1,7 @@
 """What a judging process is doing: announced before it is done, so that what ended the process can be named.
 
-An activity goes through the flight recorder and is matched as a value (`fuzzer.trial.lost`). No TVM is imported here.
+An activity goes through the flight recorder and is matched as a value (`fuzzer.trial.end_of_child`). No TVM is imported
+here.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import pytest
 HANGS_S = 600.0
 """Seconds. What is waited for takes a few seconds on an idle machine; a busy one may take fifty times as long."""
 OF_JUDGING = (
-    "fuzzer.trial.cause.asked.LIMIT_S",
+    "fuzzer.trial.cause.failing_operator.LIMIT_S",
     "fuzzer.trial.cause.facts.LIMIT_S",
     "oracles.builds.agreement.BUILD_S",
     "oracles.builds.cpu_builds._PATIENCE_S",

@@ -27,8 +27,8 @@ from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import in_child, send
 from fuzzer.processes.scratch import scratch_folder
 from fuzzer.protocol import Done, Failure
+from fuzzer.trial.end_of_child import judged_end
 from fuzzer.trial.load_file import first_line
-from fuzzer.trial.lost import judged_end
 from fuzzer.trial.repertoire import LoadFault, load_passes
 from fuzzer.versions import tvm_version
 from generators import externs, tvm_api

@@ -13,9 +13,9 @@ from fuzzer.oneshot.prepare import KILLED, STAGE_S, NotCarriedOut, Subject, own_
 from fuzzer.processes.lines import Say, in_child
 from fuzzer.protocol import Failure, Found, OwnFault
 from fuzzer.results import CheckRow
+from fuzzer.trial.end_of_child import FromOutside, OurFault, ReferenceStuck, judged_end
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.judge import judge
-from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
 from fuzzer.trial.options import options_of, oracle_names
 from fuzzer.trial.whose_fault import whose_fault
 from generators.case import PassCall, Tier

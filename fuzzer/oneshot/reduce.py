@@ -80,7 +80,7 @@ def reduce_by_oracle(subject: Subject, say: Say) -> None:
 
 
 class _Reduce:
-    """One reduction, and who looks on while it runs (`fuzzer.trial.watch.Watch`)."""
+    """One reduction, and who looks on while it runs (`fuzzer.trial.reduction_watch.Watch`)."""
 
     def __init__(self, subject: Subject, failure: Failure, others: list[Failure], say: Say) -> None:
         start = subject.start

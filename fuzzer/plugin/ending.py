@@ -37,9 +37,9 @@ from fuzzer.trial.foreign.contracts import row_of_no_table
 from fuzzer.trial.foreign.foreign_trial import be_quiet
 from fuzzer.trial.foreign.parts import guarded
 from fuzzer.trial.foreign.pass_origin import PassOrigin, names_in
+from fuzzer.trial.reduction_watch import Paced
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrinking.shrink import shrink
-from fuzzer.trial.watch import Paced
 from fuzzer.versions import passfuzz_version, tvm_version
 from fuzzer.worker.confirm import Tried, confirmed
 from generators.case import Case

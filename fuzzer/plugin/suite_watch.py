@@ -28,10 +28,10 @@ from fuzzer.plugin.spy import Missed, Spy
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Heard, Say, in_child
 from fuzzer.protocol import Failure, OwnFault, Tallied
+from fuzzer.trial.end_of_child import FromOutside, OurFault, ReferenceStuck, judged_end
 from fuzzer.trial.foreign.application import Application
 from fuzzer.trial.foreign.foreign_trial import ForeignFound, ForeignTrial, Pair, Terms, Unpromised
 from fuzzer.trial.foreign.gaps import Gap
-from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
 from generators.case import Case
 from oracles.activities import Activity, Asking, kind_of
 from oracles.checks import numeric

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing_extensions import assert_never
 
 from fuzzer.protocol import Failure
-from fuzzer.trial.met import MET, Met, is_counted
+from fuzzer.trial.operators_met import MET, Met, is_counted
 from fuzzer.trial.options import OnVerdict, unheard
 from generators.case import Tier
 from oracles.table import tier_at

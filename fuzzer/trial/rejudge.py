@@ -19,12 +19,12 @@ from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Heard, in_child
 from fuzzer.protocol import LONGEST_DETAIL, Failure, Found, Plan
 from fuzzer.trial.candidate_limit import CandidateLimit, of_children_s
+from fuzzer.trial.end_of_child import FromOutside, OurFault, ReferenceStuck, judged_end
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.judge import judge
-from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
 from fuzzer.trial.options import options_of
+from fuzzer.trial.reduction_watch import UNWATCHED, Watch
 from fuzzer.trial.repertoire import Repertoire
-from fuzzer.trial.watch import UNWATCHED, Watch
 from generators.case import Tier
 from generators.passes.order import breaches
 from generators.passes.row import Phase

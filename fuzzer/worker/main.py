@@ -199,7 +199,7 @@ class _Worker:
 
     def _report_lost(self, index: int, activity: Activity, ended: Ended) -> None:
         """A case that ended its child is a failure of what it was doing."""
-        from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
+        from fuzzer.trial.end_of_child import FromOutside, OurFault, ReferenceStuck, judged_end
 
         cut(self._answers)
         stderr = self._stderr_tail()

@@ -6,10 +6,10 @@ from corpus.finding import Finding
 from corpus.reduce import Candidate
 from corpus.scripts.module_text import text_of
 from fuzzer.protocol import Failure, Plan
+from fuzzer.trial.reduction_watch import Paced
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrinking.odd_order import NotCounted, counted
 from fuzzer.trial.shrinking.shrink import shrink
-from fuzzer.trial.watch import Paced
 from fuzzer.worker.draw import draw_experiment, origin_of
 from generators.case import Case
 from generators.passes.table import default_call
@@ -20,7 +20,7 @@ def shrink_failure(
 ) -> Finding | NotCounted | None:
     """What a failing case reduces to; None when the failure does not show again: it is then no finding.
 
-    budget_s, ceiling_s: as of `fuzzer.trial.watch.Paced`."""
+    budget_s, ceiling_s: as of `fuzzer.trial.reduction_watch.Paced`."""
     plan = plan.at(failure.index)
     case = draw_experiment(plan, repertoire, failure.index)
     experiment = case.experiment

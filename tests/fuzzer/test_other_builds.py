@@ -18,9 +18,9 @@ from corpus.reduce import Candidate
 from corpus.scripts.module_text import live_module, text_of
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial import build as building
+from fuzzer.trial.end_of_child import FromOutside, OurFault, ReferenceStuck, judged_end
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.judge import Judgement, judge
-from fuzzer.trial.lost import FromOutside, OurFault, ReferenceStuck, judged_end
 from fuzzer.trial.options import options_of, oracle_names
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrinking.shrink import shrink

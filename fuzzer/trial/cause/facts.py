@@ -15,7 +15,7 @@ from corpus.causes.culprit import culprit_from
 from corpus.causes.throw_site import sites
 from corpus.reduce import Candidate
 from fuzzer.protocol import Plan
-from fuzzer.trial.cause.asked import failing_operator
+from fuzzer.trial.cause.failing_operator import failing_operator
 from fuzzer.trial.cause.left_for_vm import left_for_vm
 from fuzzer.trial.cause.look import Look
 from fuzzer.trial.cause.of_build import (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import tvm
 from tvm import relax
 
-from fuzzer.trial.cause.asked import last_note
+from fuzzer.trial.cause.failing_operator import last_note
 from fuzzer.trial.cause.look import Look
 from fuzzer.trial.unjudged import steps_of
 from generators.passes.row import Phase

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from corpus.reduce import Candidate
 from fuzzer.protocol import Failure
+from fuzzer.trial.reduction_watch import Unwatched, Watch
 from fuzzer.trial.rejudge import Rejudge
-from fuzzer.trial.watch import Unwatched, Watch
 from oracles.forked import ChildRaised, Ended, Pending, begun
 
 PATIENCE_S = 600.0

@@ -25,7 +25,7 @@ from corpus.reduce import Candidate
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Heard, in_child
 from fuzzer.protocol import Failure, Plan
-from fuzzer.trial.lost import judged_end
+from fuzzer.trial.end_of_child import judged_end
 from fuzzer.trial.rejudge import stage_of
 from generators import tvm_api
 from generators.passes.official import calls_of, rest_of_pipeline

@@ -9,10 +9,10 @@ from corpus.reduce import Candidate
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.options import oracle_names
+from fuzzer.trial.reduction_watch import UNWATCHED, Watch
 from fuzzer.trial.rejudge import NotJudged, Rejudge
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrinking.official import OFFICIAL, official_entry
-from fuzzer.trial.watch import UNWATCHED, Watch
 from generators.targets import DEFAULT
 from oracles.evidence import AcrossProcesses, ReferenceTrap
 from oracles.forked import ChildRaised

@@ -22,6 +22,7 @@ from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.candidate_limit import FIRST_S as HANGING
 from fuzzer.trial.cause.facts import FoundCause, cause_in
 from fuzzer.trial.own_faults import OwnFaults
+from fuzzer.trial.reduction_watch import UNWATCHED, Watch
 from fuzzer.trial.rejudge import NotJudged, Rejudge, Rejudging
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.shrinking.aftermath import aftermath_of, environment
@@ -30,7 +31,6 @@ from fuzzer.trial.shrinking.forked_judge import CandidateAnswer, ForkedJudge
 from fuzzer.trial.shrinking.odd_order import WITHOUT_THEM, NotCounted
 from fuzzer.trial.shrinking.official import OFFICIAL, official_entry, takes_as_it_is
 from fuzzer.trial.shrinking.shrink_across import RejudgeAcross
-from fuzzer.trial.watch import UNWATCHED, Watch
 from fuzzer.trial.whose_fault import whose_fault, wrong_lowering
 from generators.case import Case, Shape, Tier
 from generators.dtypes import Array, coarsest, is_float

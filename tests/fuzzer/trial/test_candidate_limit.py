@@ -15,9 +15,9 @@ from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Heard, in_child
 from fuzzer.protocol import Failure, Plan
 from fuzzer.trial.candidate_limit import FIRST_S, PROMPT_S, RECENT, SHORTEST_S, TIMES, CandidateLimit
+from fuzzer.trial.reduction_watch import Unwatched
 from fuzzer.trial.rejudge import Rejudge, TimedChildren
 from fuzzer.trial.repertoire import Repertoire, repertoire_of
-from fuzzer.trial.watch import Unwatched
 from generators.case import EntryCall, ModuleText, PassCall
 from oracles.forked import Ended
 from tests.patience import HANGS_S

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from fuzzer.protocol import Failure
+from fuzzer.trial.end_of_child import OurFault, ReferenceStuck, judged_end
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.judge import Judgement, judge
-from fuzzer.trial.lost import OurFault, ReferenceStuck, judged_end
 from fuzzer.trial.options import JudgeOptions
 from generators import tvm_api
 from generators.case import EntryCall, PassCall

@@ -11,10 +11,10 @@ from corpus.reduce import candidate_of
 from corpus.replayable import CORPUS
 from corpus.store import read_case
 from fuzzer.protocol import Failure, Plan
+from fuzzer.trial.reduction_watch import UNWATCHED
 from fuzzer.trial.repertoire import repertoire_of
 from fuzzer.trial.shrinking import plainer_target
 from fuzzer.trial.shrinking.plainer_target import plainer
-from fuzzer.trial.watch import UNWATCHED
 from tests.patience import HANGS_S
 
 CASE = "rewrite-cuda-graph-local-function"

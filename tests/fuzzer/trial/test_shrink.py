@@ -16,13 +16,13 @@ from corpus.reduce import Candidate, Smallest, as_case, reduce
 from corpus.scripts.module_text import live_module
 from fuzzer.processes.flight import Recorder
 from fuzzer.protocol import Failure, Plan
+from fuzzer.trial.reduction_watch import Unwatched
 from fuzzer.trial.rejudge import Rejudge
 from fuzzer.trial.repertoire import repertoire_of
 from fuzzer.trial.shrinking import shrink as shrink_module
 from fuzzer.trial.shrinking.built import is_built
 from fuzzer.trial.shrinking.odd_order import WITHOUT_THEM
 from fuzzer.trial.shrinking.shrink import expectations_of, shrink
-from fuzzer.trial.watch import Unwatched
 from generators.case import Case, EntryCall, ModuleText, PassCall
 from generators.passes.table import default_call
 from oracles.evidence import Died

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from fuzzer.trial import watch
-from fuzzer.trial.watch import Paced
+from fuzzer.trial import reduction_watch
+from fuzzer.trial.reduction_watch import Paced
 
 
 @pytest.fixture
 def spent(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """What the clocks say, for a test to set."""
     spent = {"cpu": 100.0, "wall": 1000.0}
-    monkeypatch.setattr(watch, "_cpu_s", lambda: spent["cpu"])
-    monkeypatch.setattr(watch.time, "monotonic", lambda: spent["wall"])
+    monkeypatch.setattr(reduction_watch, "_cpu_s", lambda: spent["cpu"])
+    monkeypatch.setattr(reduction_watch.time, "monotonic", lambda: spent["wall"])
     return spent
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fuzzer.trial.met import EVERY, MET, is_counted
+from fuzzer.trial.operators_met import EVERY, MET, is_counted
 from fuzzer.trial.record import Record
 from generators.tvm_api import IRModule
 from oracles.verdict import PASSED, Failed
