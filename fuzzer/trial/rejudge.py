@@ -36,6 +36,7 @@ from oracles.ir.endless import endless_loops
 from oracles.ir.regions import (
     declares_what_it_does,
     divides_in_the_open,
+    inputs_stored,
     regions_outside,
     shared_by_virtual_threads,
     unguarded_divisions,
@@ -149,8 +150,8 @@ class Rejudge:
         """What the first candidate, which is the case itself, has right: nothing smaller may have it wrong."""
         self._doubtful: tuple[int, ...] = ()
         """How many divisions of the first candidate have no guard (a reduction that drops calls runs none of them),
-        regions may leave their buffers, accesses of virtual threads may meet, and loops cannot end: nothing smaller may
-        have more."""
+        regions may leave their buffers, accesses of virtual threads may meet, inputs of call_tir are stored into, and
+        loops cannot end: nothing smaller may have more."""
         self.last: Failure | None = None
 
     def watched_by(self, watch: Watch) -> None:
@@ -160,8 +161,9 @@ class Rejudge:
 
     def interesting(self, candidate: Candidate) -> bool:
         """Whether the candidate fails in the same way, and is a program whose blocks say what they do, whose divisions
-        are guarded, whose regions lie in their buffers, whose virtual threads share nothing, whose loops can end and
-        whose passes stand in no order that TVM documents otherwise where that holds of the failing one."""
+        are guarded, whose regions lie in their buffers, whose virtual threads share nothing, whose call_tir leaves its
+        inputs as they are, whose loops can end and whose passes stand in no order that TVM documents otherwise where
+        that holds of the failing one."""
         calls = (*SETUP[Phase(self._plan.phase)], *candidate.setup, *candidate.passes)
         in_order = not breaches([call.name for call in calls], self._repertoire.rows)
         module = candidate.module
@@ -170,6 +172,7 @@ class Rejudge:
             unguarded_divisions(module),
             regions_outside(module),
             shared_by_virtual_threads(module),
+            inputs_stored(module),
             endless_loops(module),
         )
         if self._sound is None:

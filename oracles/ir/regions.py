@@ -2,7 +2,8 @@
 
 Sblocks declare the buffers that they read and write, and their iterations: schedule primitives and lowerings rely on
 T.reads, T.writes and the extents of block axes. Divisions must stand where their guard protects them, regions lie in
-their buffers, and virtual threads, which nothing orders, work on elements of their own.
+their buffers, virtual threads, which nothing orders, work on elements of their own, and inputs of call_tir stay as
+they are.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from tvm import s_tir, tirx
 
 from generators import tvm_api as T
 from generators.tvm_api import Expr, IRModule, Node, PrimFunc, Stmt, Var
-from oracles.ir.walk import nodes_of, prim_funcs, prim_vars
+from oracles.ir.operators import operator_calls
+from oracles.ir.walk import TUPLE, nodes_of, prim_funcs, prim_vars
 
 
 def declares_what_it_does(module: IRModule) -> bool:
@@ -73,6 +75,30 @@ def shared_by_virtual_threads(module: IRModule) -> int:
     """How many accesses of virtual threads to a buffer from around them, into which they store, do not depend on which
     of them it is: two of them may then touch one element. A matched buffer, a view of another one, is passed over."""
     return sum(_shared(function) for _, function in prim_funcs(module))
+
+
+def inputs_stored(module: IRModule) -> int:
+    """How many inputs of call_tir its PrimFunc stores into, each call on its own. It is a function of its inputs
+    (relax.op.call_tir), so that passes may share and move them."""
+    stored = {name: _stored_parameters(function) for name, function in prim_funcs(module)}
+    found = 0
+    for call, _ in operator_calls(module):
+        if call.op.name == "relax.call_tir" and call.args[0] in stored and isinstance(call.args[1], TUPLE):
+            found += sum(number < len(call.args[1].fields) for number in stored[call.args[0]])
+    return found
+
+
+def _stored_parameters(function: PrimFunc) -> tuple[int, ...]:
+    """The places of the parameters into which a PrimFunc stores, itself or through a buffer matched with them."""
+    matched = {
+        match.buffer: match.source.source
+        for block in nodes_of(function.body, s_tir.SBlock)
+        for match in block.match_buffers
+    }
+    into = {store.buffer for store in nodes_of(function.body, tirx.BufferStore)}
+    while through := {matched[buffer] for buffer in into if buffer in matched} - into:
+        into |= through
+    return tuple(number for number, param in enumerate(T.parameters_of(function)) if param in into)
 
 
 def _shared(function: PrimFunc) -> int:

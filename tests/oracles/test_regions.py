@@ -17,6 +17,7 @@ from generators import tvm_api
 from oracles.ir.regions import (
     declares_what_it_does,
     divides_in_the_open,
+    inputs_stored,
     regions_outside,
     shared_by_virtual_threads,
     unguarded_divisions,
@@ -185,3 +186,51 @@ def test_lowered_virtual_threads_are_seen_too() -> None:
     lowered = s_tir.transform.LowerOpaqueBlock()(shared)
     assert not [loop for loop in nodes_of(lowered["main"].body, tirx.For) if loop.thread_binding is not None]
     assert shared_by_virtual_threads(lowered) == 1
+
+
+CALLED = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def f(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
+        for i in range(4):
+            {body}
+
+    @R.function
+    def main(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = Module
+        with R.dataflow():
+            a = {call}
+            R.output(a)
+        return a
+"""
+BLOCK = """
+            with T.sblock("b"):
+                v = T.axis.spatial(4, i)
+                T.reads(A[v])
+                T.writes(B[v], C[v])
+                M = T.match_buffer(B[v : v + 1], (1,), "float32", offset_factor=1)
+                M[0] = A[v]
+                C[v] = A[v]
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "stored"),
+    [
+        ("C[i] = A[i] + B[i]", 0),
+        ("B[i] = A[i]; C[i] = B[i]", 1),
+        ("A[i] = B[i]; B[i] = A[i]; C[i] = B[i]", 2),
+        (BLOCK.strip(), 1),
+    ],
+)
+def test_stores_into_inputs_of_call_tir_are_counted(body: str, stored: int) -> None:
+    call = 'R.call_tir(cls.f, (x, y), R.Tensor((4,), "float32"))'
+    text = CALLED.format(body=body.replace("; ", "\n            "), call=call)
+    assert inputs_stored(tvm_api.module_from_script(text)) == stored
+
+
+def test_a_call_that_says_that_it_overwrites_an_input_may() -> None:
+    call = 'R.call_tir_inplace(cls.f, (x, y), [1], R.Tensor((4,), "float32"))'
+    text = CALLED.format(body="B[i] = A[i]", call=call).replace(', C: T.Buffer((4,), "float32")', "")
+    assert inputs_stored(tvm_api.module_from_script(text)) == 0
