@@ -18,6 +18,7 @@ from oracles.broken import Broken, broken, retyped, types_of
 from oracles.checks import determinism, idempotence
 from oracles.checks.purity import holds_kills
 from oracles.ir.contents import odd_floats
+from oracles.ir.jumps import gives_jumps_to_other_loops
 from oracles.ir.kinds import words_of
 from oracles.ir.tir_rewrite import stored_kinds
 from oracles.trace import Raised, Step
@@ -25,6 +26,7 @@ from oracles.verdict import INPUT_CHANGED, LOWERING
 
 LEFT_ALONE = "changes nothing"
 """What a pass does wrong that leaves a program as it was, which means something else from there on."""
+JUMPS_ELSEWHERE = "a jump belongs to another loop"
 
 
 def of_part(look: Look, taken: Taken) -> FailureFacts:
@@ -48,13 +50,20 @@ def of_step(look: Look, taken: Taken) -> FailureFacts:
         retyped=retyped(taken.types, types_of(step.after), named),
         retyped_by=LOWERING if named else step.call.name,
         rewrite=_rewrite(look, step, named),
-        misdone=LEFT_ALONE if look.is_wrong and step.means_anew and not step.changed else "",
+        misdone=_misdone(step) if look.is_wrong else "",
         stored=words_of(stored_kinds(step.before)),
         operators=operators_in(module),
         floats=odd_floats(module),
         ends_lives=step.phase not in step.row.place.phases and holds_kills(step.before),
         changes_input=not step.input_kept,
     )
+
+
+def _misdone(step: Step) -> str:
+    """What the pass did, or did not do, that none may; "" where that is not known."""
+    if not step.changed:
+        return LEFT_ALONE if step.means_anew else ""
+    return JUMPS_ELSEWHERE if gives_jumps_to_other_loops(step.before, step.after) else ""
 
 
 def _rewrite(look: Look, step: Step, named: bool) -> Rewrite | None:
