@@ -29,12 +29,21 @@ from oracles.evidence import (
     TrapKind,
     WithoutDead,
 )
+from oracles.verdict import DOES_NOT_BUILD
 
 _DEAD_BINDING = re.compile(r"a dead (constant|relax\.zeros|relax\.add)\b")
 _ATTRIBUTE_GONE = re.compile(r"(?:function|module) attribute (\S+) is gone")
 _NO_REASON = re.compile(r"script does not parse: no reason is given at `(.*)`", re.DOTALL)
 _DIED = re.compile(r"(SIG[A-Z]+) in |killed by signal (\d+)$")
 _TRAPS: dict[str, TrapKind] = {f"reference trap: {kind}": kind for kind in get_args(TrapKind)}
+
+
+_SYMPTOMS = {"build failed": DOES_NOT_BUILD}
+
+
+def symptom_of_today(symptom: str) -> str:
+    """The symptom of a stored case in today's word."""
+    return _SYMPTOMS.get(symptom, symptom)
 
 
 def evidence_before_schema_3(schema: int, oracle: str, symptom: str, message: str) -> Evidence | None:

@@ -26,6 +26,7 @@ from corpus.case_record import SCHEMA, SHAPES, CaseRecord, CaseSchema, Expectati
 from corpus.encoding import UnreadableArgument, decode, encode
 from corpus.escapes import is_slug, one_line
 from corpus.finding import Expectation
+from corpus.migration import symptom_of_today
 from corpus.named_errors import naming
 from corpus.rate import ReproRate
 from corpus.regular_files import MEBIBYTE, NotRegular, read_regular
@@ -278,7 +279,7 @@ def _stored(folder: Path, file: CaseRecord) -> StoredCase:
         case=case,
         title=file.title,
         oracle=file.oracle,
-        symptom=file.symptom,
+        symptom=symptom_of_today(file.symptom),
         culprit=file.culprit,
         message=file.message,
         issue=file.issue,

@@ -158,9 +158,11 @@ class StepOracle(Facts):
     """Judges one step.
 
     on_error: whether steps that raised are judged too. judge_given: judges a module before any pass, instead of the
-    steps, where a user names no passes; None where it has nothing to say of one. unfit: says how the result of a step,
-    though right, is no input for passes that a user chose to come next; None where it is one. rejection: what is said
-    of a pass that refuses a module, where refusals are what a user wants to see kept; None where nothing is.
+    steps, where a user names no passes; None where it has nothing to say of one. is_flawed: whether a module that a
+    pass is given is wrong already, which is not its fault; every oracle of structure has it. unfit: says how the result
+    of a step, though right, is no input for passes that a user chose to come next; None where it is one. rejection:
+    what is said of a pass that refuses a module, where refusals are what a user wants to see kept; None where nothing
+    is.
     """
 
     name: str
@@ -168,6 +170,7 @@ class StepOracle(Facts):
     judge: Callable[[Step, Bench], Verdict]
     on_error: bool = False
     judge_given: Callable[[IRModule], Verdict] | None = None
+    is_flawed: Callable[[IRModule], bool] | None = None
     unfit: Callable[[Step], str | None] = _fits
     rejection: Callable[[Raised], Failed] | None = None
 

@@ -28,13 +28,15 @@ def moved(start: Position, call: PassCall, row: PassRow, module: IRModule, code:
     whether it is another program: a pass out of its phase that found nothing to do has led to no other phase. What it
     says of calls and of barriers holds all the same, so that one that should have changed something is seen."""
     out_of_phase = start.phase not in row.place.phases
-    calling, gives = start.calling, row.place.gives if changed or not out_of_phase else None
-    past = gives is not None and gives > Phase.SYNCED
+    leads = changed or not out_of_phase
+    phase = row.place.phase_after(start.phase) if leads else start.phase
+    past = leads and row.place.gives is not None and phase > Phase.SYNCED
+    calling = start.calling
     if not row.promise.keeps_signature:
         calling = after_pass(calling, row.promise.calling, AppliedPass(call.source, start.module, module))
     return Position(
         module,
-        start.phase if gives is None else gives,
+        phase,
         calling,
         EVERY_SCOPE if past else start.synchronised.union(row.named(Synchronises)),
         # Operators that a high-level pass adds to a lowered module need passes that have been applied already.
@@ -106,8 +108,8 @@ def walk(
     raised, or the last pass.
 
     rows: a row for each pass. tiers: of each pass, "B" where there are none. under_test: the names of passes whose
-    failures count, None for all. hash_input: see `taken`. around: entered around each application, to time it or to say
-    what is being done.
+    failures count, None for all. hash_input: see `step_of`. around: entered around each application, to time it or to
+    say what is being done.
     """
     position = start
     for index, call in enumerate(calls):

@@ -10,6 +10,8 @@ from generators.passes import traits
 from generators.passes.row import Role
 from generators.passes.table import PASSES, the
 from generators.passes.traits import AgainWith, Naming, ObjectNamed, ReliesOn, Trait
+from oracles.oracle import StepOracle
+from oracles.table import ORACLES
 from tests.source_trees import ROOT, nodes_of, product_files, tree_of
 
 TABLE = ROOT / "generators" / "passes"
@@ -91,3 +93,9 @@ def test_a_word_with_one_meaning_is_one_class() -> None:
             called[name].append(where)
     assert called["Step"] and called["Place"]
     assert [places for places in called.values() if len(places) > 1] == []
+
+
+def test_every_oracle_of_structure_says_what_a_flawed_module_is() -> None:
+    """Else a pass of other people's tests is blamed for the module that it was given."""
+    rows = [row for row in ORACLES.values() if isinstance(row, StepOracle)]
+    assert {row.name for row in rows if row.of_structure} == {row.name for row in rows if row.is_flawed is not None}

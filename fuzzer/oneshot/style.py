@@ -23,7 +23,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 @dataclass(frozen=True, slots=True)
 class UserStyle:
     """head: what stands above the module in the user's file, verbatim. name: of the class. metadata: whether constants
-    stand in TVM's metadata. manner: the number of the way in which the module is printed, see `texts_in`."""
+    stand in TVM's metadata. manner: the number of the way in which the module is printed, see `texts`."""
 
     head: str = ""
     name: str = _PRINTED_NAME

@@ -77,9 +77,9 @@ def judge_builds(
         with record.timed("build"):
             attempt = trial.with_culprit(trial.attempt(last), last)
     if BUILD in options.oracles:
-        record.verdict(attempt.oracle, attempt.verdict, None, attempt.lowered_by)
+        record.add_verdict(attempt.oracle, attempt.verdict, None, attempt.lowered_by)
     for row in others:
-        record.verdict(row.name, _other_build(row, attempt.verdict, last, options, bench, record))
+        record.add_verdict(row.name, _other_build(row, attempt.verdict, last, options, bench, record))
 
 
 def _other_builds(options: JudgeOptions, source: Source) -> Sequence[BuildOracle]:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 
 from fuzzer.protocol import Failure
-from fuzzer.trial.ask import ask_in_order
+from fuzzer.trial.ask import ask_in_order, is_judged_already
 from fuzzer.trial.build import judge_builds
 from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.options import JudgeOptions
@@ -169,7 +169,7 @@ def _apply_passes(trial: _Trial, start: Position) -> tuple[Sequence[Step], Posit
     ):
         step = step if right else step.losing(_WRONG)
         steps.append(step)
-        trial.record.step(step)
+        trial.record.count_step(step)
         answered = ask_in_order(oracles, step, lambda row, of: _ask(trial, row, of), trial.record)
         if not answered.good or step.end is None:
             return steps, None
@@ -190,8 +190,8 @@ def _unfit(step: Step) -> str | None:
 def _ask(trial: _Trial, row: StepOracle, step: Step) -> Verdict | None:
     if not (step.under_test or row.ends_case) or not trial.is_asked(row):
         return None  # What it would say of a pass that is not under test counts for nothing.
-    if row.of_result and step.after is not None and not step.changed and not (row.judges_numbers and step.means_anew):
-        return PASSED  # The result is the input again, which has been judged already.
+    if is_judged_already(row, step):
+        return PASSED
     trial.options.announce(Asking(row.name, step.call.name))
     with trial.record.timed("reference" if row.runs is Runs.REFERENCE else "oracles"):
         verdict = row.judge(step, trial.bench)
@@ -212,4 +212,4 @@ def _judge_trace(trial: _Trial, start: Position, steps: Sequence[Step]) -> None:
             verdict = row.judge(trace, trial.bench)
         if isinstance(verdict, Failed) and verdict.culprit is None:
             verdict = replace(verdict, culprit=last_changer(steps))
-        trial.record.verdict(row.name, verdict)
+        trial.record.add_verdict(row.name, verdict)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing_extensions import assert_never
 
 from fuzzer.protocol import Failure
-from fuzzer.trial.operators_met import MET, Met, is_counted
+from fuzzer.trial.operators_met import MET, is_counted
 from fuzzer.trial.options import OnVerdict, unheard
 from generators.case import Tier
 from oracles.table import tier_at
@@ -32,8 +32,6 @@ class Record:
     on_verdict: OnVerdict = unheard
     counts: Tally = field(default_factory=Tally)
     failures: list[Failure] = field(default_factory=list)
-    met: tuple[int, Met] = (-1, Met())
-    """The index of the last step that was counted so, and what its pass met."""
 
     @contextmanager
     def timed(self, what: str) -> Iterator[None]:
@@ -46,13 +44,12 @@ class Record:
         """Counts something that was not judged."""
         bump(self.counts.skipped, reason, amount)
 
-    def step(self, step: Step) -> None:
+    def count_step(self, step: Step) -> None:
         """Counts the application of a pass, and in a share of the cases what it met."""
         name = step.call.name
         if is_counted(self.index):
             with self.timed("counters"):
                 met = MET.of(step.before)
-                self.met = (step.index, met)
                 columns: tuple[PassColumn, ...] = ("applied", "changed") if step.changed else ("applied",)
                 self.counts.count_met(name, met.operators, met.nodes, *columns)
         self.counts.count_pass(name, "applied")
@@ -61,7 +58,7 @@ class Record:
         if step.changed:
             self.counts.count_pass(name, "changed")
 
-    def verdict(self, oracle: str, verdict: Verdict, step: Step | None = None, tail: tuple[str, ...] = ()) -> None:
+    def add_verdict(self, oracle: str, verdict: Verdict, step: Step | None = None, tail: tuple[str, ...] = ()) -> None:
         """Counts a verdict, and keeps a failed one. step: the one that was judged, None for the whole case: then a
         failed verdict names its culprit.
 
@@ -96,8 +93,8 @@ class Record:
         self.counts.count_oracle(oracle, "failed")
         if step is not None:
             self.counts.count_pass(step.call.name, "failed")
-            number, met = self.met
-            if number == step.index:
+            if is_counted(self.index):
+                met = MET.of(step.before)
                 self.counts.count_met(step.call.name, met.operators, met.nodes, "failed")
         self.failures.append(
             Failure.of(

@@ -45,7 +45,7 @@ def tier_in_order(
         place = table[call.name].place
         if phase not in place.phases:
             return "C"
-        phase = phase if place.gives is None else place.gives
+        phase = place.phase_after(phase)
     return "B"
 
 

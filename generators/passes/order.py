@@ -71,8 +71,7 @@ def _against(index: int, row: PassRow, done: Sequence[str], table: Mapping[str, 
 def _may_follow(row: PassRow, lowering: PassRow) -> bool:
     """Whether a pass is for the module that this lowering leaves, or for a later one."""
     place = lowering.place
-    left = max(place.phases) if place.gives is None else place.gives
-    return max(row.place.phases) >= left
+    return max(row.place.phases) >= place.phase_after(max(place.phases))
 
 
 def standing(names: Sequence[str], table: Mapping[str, PassRow]) -> tuple[str, ...]:

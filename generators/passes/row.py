@@ -173,6 +173,10 @@ class Place:
     documented: tuple[Documented, ...] = ()
     """What TVM says of the order. No sequence against it is drawn, and none is reduced to one."""
 
+    def phase_after(self, phase: Phase) -> Phase:
+        """The phase to which the pass leads from this one."""
+        return phase if self.gives is None else self.gives
+
 
 @dataclass(frozen=True, slots=True)
 class Promise:

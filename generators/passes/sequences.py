@@ -129,7 +129,7 @@ class _RandomWalk:
             self.steps.append(PlannedPass(name, self.tier, setup=alone and name in row.named(PreparedBy)))
         self.in_order = self.in_order and not breaches(self._names, self.table, since=taken)
         self.open = self.open and row.promise.buildable
-        self.phase = self.phase if row.place.gives is None else row.place.gives
+        self.phase = row.place.phase_after(self.phase)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tvm import tirx
 
 from generators.dtypes import is_float
+from generators.source import favour
 from generators.tir.function_draft import DraftTensor, FunctionDraft, Unfit
 from generators.tir.site import Inner, Site
 from generators.tir.terms import Term, constant, fits
@@ -38,7 +39,7 @@ def _at(site: Site, tensor: DraftTensor, lanes: int) -> list[Expr]:
     """The indices of `lanes` elements in the last dim, in some stride."""
     draft = site.draft
     last = tensor.dims[-1].value
-    stride = draft.source.pick([s for s in (1, 1, 2, 3) if s * (lanes - 1) < last])
+    stride = favour(draft.source, 1, *(s for s in (2, 3) if s * (lanes - 1) < last))
     base = draft.source.integer(0, last - 1 - stride * (lanes - 1))
     lead = site.index_of(DraftTensor(tensor.buffer, tensor.name, tensor.dims[:-1], tensor.dtype, tensor.range))
     return [*lead, tirx.Ramp(draft.number(base), draft.number(stride), lanes)]

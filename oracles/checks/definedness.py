@@ -39,5 +39,6 @@ ORACLE = StepOracle(
     stage=Stage.STRUCTURE,
     rank=22,
     of_result=True,
+    is_flawed=lambda module: bool(MISUSES.of(module)),
     foreign=Knowledge.NOTHING,
 )

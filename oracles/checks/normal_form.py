@@ -85,5 +85,6 @@ ORACLE = StepOracle(
     stage=Stage.STRUCTURE,
     rank=21,
     of_result=True,
+    is_flawed=lambda module: bool(VIOLATIONS.of(module)),
     foreign=Knowledge.NAME,
 )

@@ -119,6 +119,7 @@ ORACLE = StepOracle(
     stage=Stage.STRUCTURE,
     rank=20,
     of_result=True,
+    is_flawed=lambda module: bool(VIOLATIONS.of(module)),
     unfit=ends_lives_early,
     foreign=Knowledge.NAME,
     # RemovePurityChecking ends the tracking of effects half-way through each official pipeline.

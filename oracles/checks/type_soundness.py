@@ -208,5 +208,6 @@ ORACLE = StepOracle(
     stage=Stage.STRUCTURE,
     rank=24,
     of_result=True,
+    is_flawed=lambda module: bool(contradictions(module)),
     foreign=Knowledge.NAME,
 )

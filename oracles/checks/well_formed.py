@@ -71,5 +71,6 @@ ORACLE = StepOracle(
     stage=Stage.STRUCTURE,
     rank=23,
     of_result=True,
+    is_flawed=lambda module: bool(COMPLAINTS.of(module)),
     foreign=Knowledge.NOTHING,
 )

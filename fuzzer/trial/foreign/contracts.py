@@ -24,7 +24,7 @@ from oracles.checks.idempotence import does_more_again
 from oracles.evidence import AttributeGone, Evidence
 from oracles.ir.walk import relax_functions
 from oracles.oracle import Knowledge as Knowledge
-from oracles.oracle import Stage, StepOracle
+from oracles.oracle import StepOracle
 from oracles.table import ORACLES
 from oracles.trace import Raised
 from oracles.workbench import constructed
@@ -44,18 +44,18 @@ def is_by_request(evidence: Evidence | None) -> bool:
 
 
 def asked_of(contract: Contract, module: T.IRModule) -> list[StepOracle]:
-    """The oracles that have a say on what such a pass made of `module`, in their order, but numbers last."""
+    """The oracles that have a say on what such a pass made of `module`, in their order."""
     steps = [row for row in ORACLES.values() if isinstance(row, StepOracle)]
     rows = [row for row in steps if row.holds_at(contract.known)]
     settles = promises_idempotence(contract, module)
-    asked = [row for row in rows if settles or not row.of_idempotent]
-    return sorted(asked, key=lambda row: row.stage is Stage.NUMBERS)
+    return [row for row in rows if settles or not row.of_idempotent]
 
 
 def promises_idempotence(contract: Contract, module: T.IRModule) -> bool:
     """Whether a second application must change nothing of what this one makes of `module`.
 
-    Rows promise it under TVM's default options, and only where the module holds nothing of `Excuses.again_with`.
+    Rows promise it under TVM's default options, and only where the module holds nothing of what their trait `AgainWith`
+    names.
     """
     if contract.known is not Knowledge.ROW or dict(tvm.transform.PassContext.current().config.items()):
         return False

@@ -218,7 +218,6 @@ class _JudgedPass:
     """The judging of one pass: its step, what it is held to, and what has been found by now.
 
     as_given: the step with the module object that the test handed over; None where it is not to be had.
-    numbers: what they say, once they are compared.
     """
 
     step: Step
@@ -229,17 +228,19 @@ class _JudgedPass:
     where: str
     as_given: Step | None
     record: Record = field(default_factory=lambda: Record(0))
-    numbers: Compared | None = None
 
     def run(self) -> bool:
         """Asks every oracle that has a say; whether the numbers are not wrong."""
-        self.record.step(self.step)
-        ask_in_order(asked_of(self.contract, self.step.before), self.step, self._ask, self.record)
-        found = self.numbers
-        if found is None:
-            self.tell()
+        self.record.count_step(self.step)
+        rows = asked_of(self.contract, self.step.before)
+        answered = ask_in_order([row for row in rows if not row.judges_numbers], self.step, self._ask, self.record)
+        self.tell()
+        numbers = [row for row in rows if row.judges_numbers]
+        if not numbers or not answered.step.changed or answered.step.broken:
             return True
-        self.record.count_numbers((numeric.ORACLE.name,))
+        found = self._compare(answered.step)
+        ask_in_order(numbers, answered.step, lambda row, step: found.verdict, self.record)
+        self.record.count_numbers(row.name for row in numbers)
         self.say(Pair(found.missing))
         self.tell(found.module, found.calls)
         return not isinstance(found.verdict, Failed)
@@ -250,17 +251,15 @@ class _JudgedPass:
             return None if self.as_given is None else self._verdict_of(row, self.as_given)
         if not step.changed:
             return None
-        if row.stage is not Stage.NUMBERS:
-            return self._verdict_of(row, step)
-        return None if step.broken else self._compare(row, step)
+        return self._verdict_of(row, step)
 
-    def _compare(self, row: StepOracle, step: Step) -> Verdict:
-        self.announce(Asking(row.name, step.call.name))
-        self.numbers = compared(step, self.contract, self.bench)
+    def _compare(self, step: Step) -> Compared:
+        self.announce(Asking(numeric.ORACLE.name, step.call.name))
+        found = compared(step, self.contract, self.bench)
         of_no_row = self.contract.known is Knowledge.NOTHING and no_numbers(self.contract, step.before) is not None
         if of_no_row and not is_of_tvm(step.call.name):
             self.say(Unpromised(step.call.name))
-        return self.numbers.verdict
+        return found
 
     def _verdict_of(self, row: StepOracle, step: Step) -> Verdict:
         self.announce(Asking(row.name, step.call.name))

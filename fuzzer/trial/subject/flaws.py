@@ -9,20 +9,20 @@ from __future__ import annotations
 from generators import tvm_api as T
 from generators.passes.row import Phase
 from generators.tvm_api import IRModule, RelaxFunction
-from oracles.checks import definedness, normal_form, purity
-from oracles.checks.type_soundness import contradictions
-from oracles.ir.verifier import COMPLAINTS
 from oracles.ir.walk import relax_functions
+from oracles.oracle import StepOracle
+from oracles.table import ORACLES
+
+_FLAWED = {
+    row.name: row.is_flawed for row in ORACLES.values() if isinstance(row, StepOracle) and row.is_flawed is not None
+}
 
 
 def flaw_of(module: IRModule, phase: Phase) -> str | None:
     """What is wrong with a module before a pass, in words for a counter; None where nothing is."""
-    if COMPLAINTS.of(module):
-        return "ill-formed before the pass"
-    if purity.VIOLATIONS.of(module) or definedness.MISUSES.of(module) or normal_form.VIOLATIONS.of(module):
-        return "ill-formed before the pass"
-    if contradictions(module):
-        return "annotated types contradict each other before the pass"
+    flawed = next((name for name, is_flawed in _FLAWED.items() if is_flawed(module)), None)
+    if flawed is not None:
+        return f"wrong before the pass, says {flawed}"
     if phase >= Phase.IMPURE and not all(_may_have_effects(function) for _, function in relax_functions(module)):
         return "lowered without RemovePurityChecking"
     return None

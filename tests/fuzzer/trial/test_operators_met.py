@@ -46,9 +46,9 @@ def test_applied_changed_and_failed_are_counted_by_what_the_pass_was_given() -> 
     record, bench = Record(0), RealBench()
     for does in (refuses, other):
         step = step_of(module_pass(does, "Planted"), module_of(MODULE), bench)
-        record.step(step)
-        record.verdict("numeric", PASSED, step)
-    record.verdict("numeric", Failed("wrong result", "x"), step)
+        record.count_step(step)
+        record.add_verdict("numeric", PASSED, step)
+    record.add_verdict("numeric", Failed("wrong result", "x"), step)
     assert set(record.counts.met_ops) == {"Planted"}
     assert record.counts.met_ops["Planted"]["relax.sort"] == (2, 1, 1)
     assert record.counts.met_nodes["Planted"]["IfThenElse"] == (2, 1, 1)
@@ -57,6 +57,6 @@ def test_applied_changed_and_failed_are_counted_by_what_the_pass_was_given() -> 
 @pytest.mark.parametrize("index", range(2 * EVERY))
 def test_a_share_of_the_cases_is_counted_whoever_judges_them(index: int) -> None:
     record = Record(index)
-    record.step(step_of(KEEPS, module_of(MODULE), RealBench()))
+    record.count_step(step_of(KEEPS, module_of(MODULE), RealBench()))
     assert bool(record.counts.met_ops) == is_counted(index) == (index % EVERY == 0)
     assert record.counts.passes["Keeps"]["applied"] == 1

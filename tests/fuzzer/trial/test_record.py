@@ -17,7 +17,7 @@ GAP = Skipped("does not apply: or so it says")
 def test_where_there_was_nothing_to_judge_is_counted_apart_too() -> None:
     record = Record(0)
     for verdict in (NO_GAP, GAP, PASSED):
-        record.verdict("normal_form", verdict)
+        record.add_verdict("normal_form", verdict)
     counts, _ = record.take()
     assert counts.skipped == {"does not apply: about another pass": 1, GAP.reason: 1}
     assert counts.not_applicable == {"about another pass": 1}
