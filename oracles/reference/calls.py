@@ -26,7 +26,8 @@ from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.machine import Activation, Evaluator, Machine
 from oracles.reference.memory import blank, check_read, overwrite
 from oracles.reference.operators import operator_result
-from oracles.reference.prims import prim_result, written_by
+from oracles.reference.prim_call import PrimCall
+from oracles.reference.prims import prim_result, results_in_place
 from oracles.reference.storage import (
     alloc_storage,
     alloc_tensor,
@@ -102,34 +103,40 @@ def _invoke(machine: Machine, callee: Runtime, arguments: list[Runtime]) -> Runt
 
 
 def _call_tir(machine: Machine, call: Expr, frame: Activation) -> Runtime:
-    function = machine.lookup(call.args[0])
-    inputs = _tensors(machine, call.args[1], frame)
-    extra = _scalars(machine, call, frame)
-    outputs = _output_specs(machine, call.ty_args[0], frame)
-    try:
-        name = call.args[0].name_hint
-        results = prim_result(function, name, inputs, outputs, extra, machine.bounded, machine.context, machine.noise)
-    except Trap as trap:
-        raise explained(trap, function, inputs, (call.args[0], listed(call.args[1])), frame) from trap
-    return results[0] if not isinstance(call.ty_args[0], tvm_api.TupleType) else tuple(results)
+    made = _prim_call(machine, call, frame)
+    return _results(call, made, frame, lambda: prim_result(made, machine.bounded, machine.noise))
 
 
 def _call_tir_inplace(machine: Machine, call: Expr, frame: Activation) -> Runtime:
     """The call's results replace the operands that it writes into, in every variable that holds them."""
+    made = _prim_call(machine, call, frame)
+    places = [int(i) for i in call.attrs.inplace_indices]
+
+    def results() -> list[Tensor]:
+        given = results_in_place(made, places, machine.bounded, machine.noise)
+        for place, result in zip(places, given, strict=True):
+            operand = made.inputs[place] if place >= 0 else None
+            if isinstance(operand, Tensor):
+                machine.overwrite(operand, result)
+        return given
+
+    return _results(call, made, frame, results)
+
+
+def _prim_call(machine: Machine, call: Expr, frame: Activation) -> PrimCall:
     function = machine.lookup(call.args[0])
     inputs = _tensors(machine, call.args[1], frame)
     extra = _scalars(machine, call, frame)
     outputs = _output_specs(machine, call.ty_args[0], frame)
-    places = [int(i) for i in call.attrs.inplace_indices]
+    return PrimCall(function, call.args[0].name_hint, inputs, outputs, extra, machine.context)
+
+
+def _results(call: Expr, made: PrimCall, frame: Activation, run: Callable[[], list[Tensor]]) -> Runtime:
+    """What `run` gives, one result or a tuple. A trap says in which arguments it is."""
     try:
-        name = call.args[0].name_hint
-        how = machine.bounded, machine.context, machine.noise
-        results = written_by(function, name, inputs, outputs, places, extra, *how)
+        results = run()
     except Trap as trap:
-        raise explained(trap, function, inputs, (call.args[0], listed(call.args[1])), frame) from trap
-    for place, result in zip(places, results, strict=True):
-        if place >= 0:
-            machine.overwrite(inputs[place], result)
+        raise explained(trap, made.function, made.inputs, (call.args[0], listed(call.args[1])), frame) from trap
     return results[0] if not isinstance(call.ty_args[0], tvm_api.TupleType) else tuple(results)
 
 

@@ -1,91 +1,77 @@
-"""PrimFuncs called from Relax by call_tir: on fresh buffers or in place, with error bounds."""
+"""The results of PrimFuncs that Relax calls, on fresh buffers or in place, with error bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import numpy as np
 from tvm import tirx
 
-from generators import tvm_api
-from generators.case import Shape
-from generators.dtypes import FLOAT8, NARROW, Array, Scalar, float_facts, is_float, numpy_dtype
-from generators.tvm_api import BaseFunc, Node
-from oracles.ir.walk import nodes_of
-from oracles.reference.error_rules import size_of
-from oracles.reference.errors import Trap, Unsupported
-from oracles.reference.memory import before_call, blank, mask_of, written
+from generators.dtypes import Array
+from oracles.reference.errors import Unsupported
+from oracles.reference.memory import before_call, blank, written
 from oracles.reference.noise import Noise
-from oracles.reference.tir import ALONE, Context, run_tracked
-from oracles.reference.tir.arithmetic import Roundings
-from oracles.reference.tir.widened import in_float64
-from oracles.reference.values import Runtime, Tensor, carried, declared
-
-_SIGNS = 3
-_SAFETY = 16.0
+from oracles.reference.prim_bounds import if_known, may_trap, with_bounds
+from oracles.reference.prim_call import PrimCall, run_fresh, run_in_place, same_when_shared, shares
+from oracles.reference.values import Runtime, Tensor, carried
 
 
-def prim_result(
-    function: BaseFunc,
-    name: str,
-    inputs: list[Runtime],
-    outputs: list[tuple[tuple[int, ...], str]],
-    extra: list[int],
-    bounded: bool,
-    context: Context = ALONE,
-    noise: Noise | None = None,
-) -> list[Tensor]:
-    """The outputs of a call_tir. With `bounded`, with error bounds from perturbed runs, which `noise` sharpens."""
-    if not isinstance(function, tirx.PrimFunc):
-        raise Unsupported(f"call_tir of a {type(function).__name__}")
-    roundings = Roundings.count
-    arrays, written = _run(function, inputs, outputs, extra, context)
-    rounds = Roundings.count != roundings
-    results = [carried(a, d) for a, (_, d) in zip(arrays, outputs, strict=True)]
-    if bounded:
-
-        def again(moved: list[Runtime]) -> list[Array]:
-            return _run(function, moved, outputs, extra, context)[0]
-
-        if noise is not None and noise.absent:
-            return [_partly(m, t, name, True) for m, t in zip(written, _if_known(results, inputs), strict=True)]
-        exact, results = results, _with_bounds(results, function, inputs, again, rounds)
-        if noise is not None:
-
-            def evaluate(carriers: Sequence[Any]) -> list[Array]:
-                with _may_trap():
-                    return [np.asarray(a, np.float64) for a in again(_held(inputs, carriers))]
-
-            results = noise.sharpened(
-                inputs, results, evaluate, lambda operands: _with_bounds(exact, function, list(operands), again, rounds)
-            )
-    return [_partly(mask, tensor, name, bounded) for mask, tensor in zip(written, results, strict=True)]
+def prim_result(call: PrimCall, bounded: bool, noise: Noise | None = None) -> list[Tensor]:
+    """The results of a call_tir. With `bounded`, with error bounds from perturbed runs, which `noise` sharpens."""
+    if not isinstance(call.function, tirx.PrimFunc):
+        raise Unsupported(f"call_tir of a {type(call.function).__name__}")
+    ran = run_fresh(call)
+    results = _carried(call, ran.arrays)
+    if bounded and noise is not None and noise.absent:
+        results = if_known(call, results)
+    elif bounded:
+        results = _sharpened(call, results, ran.rounds, noise)
+    return [_partly(mask, tensor, call.name, bounded) for mask, tensor in zip(ran.written, results, strict=True)]
 
 
-@contextmanager
-def _may_trap() -> Iterator[None]:
-    """Around a run on other values within the errors of the inputs: a trap there may be one of a right module later, so
-    that nothing can be said of it."""
-    try:
-        yield
-    except Trap as trap:
-        raise Unsupported("call_tir on the verge of a trap") from trap
+def _sharpened(call: PrimCall, exact: list[Tensor], rounds: bool, noise: Noise | None) -> list[Tensor]:
+    def again(moved: list[Runtime]) -> list[Array]:
+        return run_fresh(call.on(moved)).arrays
 
+    def evaluate(carriers: Sequence[Any]) -> list[Array]:
+        with may_trap():
+            return [np.asarray(a, np.float64) for a in again(_held(call.inputs, carriers))]
 
-def _is_open(value: Runtime) -> bool:
-    """Whether some elements of a tensor may be anything."""
-    return isinstance(value, Tensor) and value.error is not None and not np.all(np.isfinite(value.error))
-
-
-def _if_known(results: list[Tensor], inputs: list[Runtime]) -> list[Tensor]:
-    """The results without bounds for rounding: of nothing is known anything where an input is not known."""
-    if not any(map(_is_open, inputs)):
+    results = with_bounds(call, exact, again, rounds)
+    if noise is None:
         return results
-    return [replace(result, error=np.full(result.shape, np.inf)) for result in results]
+    return noise.sharpened(
+        call.inputs, results, evaluate, lambda operands: with_bounds(call.on(list(operands)), exact, again, rounds)
+    )
+
+
+def results_in_place(call: PrimCall, places: list[int], bounded: bool, noise: Noise | None = None) -> list[Tensor]:
+    """The results of a call_tir_inplace: result k is input places[k] after the call, or a fresh one for -1."""
+    if shares(call, places) and not same_when_shared(call, places):
+        raise Unsupported("aliased arguments of a call in place")
+    before = [before_call(i) if isinstance(i, Tensor) else None for i in call.inputs]
+    ran = run_in_place(call, places)
+    results = _carried(call, ran.arrays)
+    if bounded and noise is not None and noise.absent:
+        results = if_known(call, results)
+    elif bounded:
+        again = lambda moved: run_in_place(call.on(moved), places, tracked=False).arrays  # noqa: E731
+        results = with_bounds(call, results, again, ran.rounds)
+    for k, place in enumerate(places):
+        operand = None if place < 0 else call.inputs[place]
+        if place < 0:
+            results[k] = _partly(ran.written[k], results[k], call.name, bounded)
+        elif isinstance(operand, Tensor) and operand.memory is not None:
+            operand.value[...] = ran.arrays[k]
+            written(operand, ran.known[place], before[place])
+            results[k] = operand if results[k].error is None else replace(operand, error=results[k].error)
+    return results
+
+
+def _carried(call: PrimCall, arrays: list[Array]) -> list[Tensor]:
+    return [carried(array, dtype) for array, (_, dtype) in zip(arrays, call.outputs, strict=True)]
 
 
 def _held(inputs: list[Runtime], carriers: Sequence[Any]) -> list[Runtime]:
@@ -106,295 +92,3 @@ def _partly(written: Array | None, tensor: Tensor, name: str, bounded: bool) -> 
         return Tensor(np.where(written, tensor.value, empty.value), tensor.dtype, None, empty.memory)
     error = np.zeros(tensor.shape) if tensor.error is None else tensor.error
     return Tensor(tensor.value, tensor.dtype, np.where(written, error, np.inf), empty.memory)
-
-
-def _shares(inputs: list[Runtime], places: list[int]) -> bool:
-    """Whether an input that a call in place writes to has memory of another one."""
-    values = [one.value if isinstance(one, Tensor) else np.empty(0) for one in inputs]
-    pairs = ((values[place], other) for place in places if place >= 0 for other in values[:place] + values[place + 1 :])
-    return any(np.shares_memory(one, other) for one, other in pairs)
-
-
-def _same_when_shared(
-    function: BaseFunc,
-    inputs: list[Runtime],
-    outputs: list[tuple[tuple[int, ...], str]],
-    places: list[int],
-    extra: list[int],
-    context: Context,
-) -> bool:
-    """Whether a call in place gives the same where inputs have memory in common, as they have once it is lowered."""
-    arrays: dict[int, Array] = {}
-    buffers = [arrays.setdefault(id(i.value), declared(i)) if isinstance(i, Tensor) else _scalar(i) for i in inputs]
-    given = [*buffers, *(_empty(*out) for out, place in zip(outputs, places, strict=True) if place < 0), *extra]
-    run_tracked(function, given, [None] * len(given), context=context)
-    alone = _run_in_place(function, inputs, outputs, places, extra, context)
-    return all(p < 0 or np.asarray(buffers[p]).tobytes() == a.tobytes() for p, a in zip(places, alone, strict=True))
-
-
-def written_by(
-    function: BaseFunc,
-    name: str,
-    inputs: list[Runtime],
-    outputs: list[tuple[tuple[int, ...], str]],
-    places: list[int],
-    extra: list[int],
-    bounded: bool,
-    context: Context = ALONE,
-    noise: Noise | None = None,
-) -> list[Tensor]:
-    """The outputs of a call_tir_inplace: output k is input places[k] after the call, or a fresh one for -1."""
-    if _shares(inputs, places) and not _same_when_shared(function, inputs, outputs, places, extra, context):
-        raise Unsupported("aliased arguments of a call in place")
-    buffers = [declared(i) if isinstance(i, Tensor) else _scalar(i) for i in inputs]
-    fresh = [_empty(shape, dtype) for (shape, dtype), place in zip(outputs, places, strict=True) if place < 0]
-    before = [before_call(i) if isinstance(i, Tensor) else None for i in inputs]
-    masks = [mask_of(i) if isinstance(i, Tensor) else None for i in inputs]
-    known = [*masks, *[np.zeros(array.shape, np.bool_) for array in fresh], *[None] * len(extra)]
-    roundings = Roundings.count
-    after = iter(run_tracked(function, [*buffers, *fresh, *extra], known, context=context))
-    rounds = Roundings.count != roundings
-    held = [next(after) if isinstance(i, Tensor) else None for i in inputs]
-    unplaced = iter(fresh)
-    left = [carried(buffers[p] if p >= 0 else next(unplaced), d) for p, (_, d) in zip(places, outputs, strict=True)]
-    if bounded and noise is not None and noise.absent:
-        left = _if_known(left, inputs)
-    elif bounded:
-        left = _with_bounds(
-            left,
-            function,
-            inputs,
-            lambda moved: _run_in_place(function, moved, outputs, places, extra, context),
-            rounds,
-        )
-    results = []
-    for result, place in zip(left, places, strict=True):
-        operand = None if place < 0 else inputs[place]
-        if place < 0:
-            result = _partly(next(after), result, name, bounded)
-        elif isinstance(operand, Tensor) and operand.memory is not None:
-            operand.value[...] = buffers[place]
-            written(operand, held[place], before[place])
-            result = operand if result.error is None else replace(operand, error=result.error)
-        results.append(result)
-    return results
-
-
-def _run_in_place(
-    function: BaseFunc,
-    inputs: list[Runtime],
-    outputs: list[tuple[tuple[int, ...], str]],
-    places: list[int],
-    extra: list[int],
-    context: Context,
-) -> list[Array]:
-    """The outputs of a call in place that is known to read initialised elements only."""
-    buffers = [declared(i) if isinstance(i, Tensor) else _scalar(i) for i in inputs]
-    fresh = [_empty(shape, dtype) for (shape, dtype), place in zip(outputs, places, strict=True) if place < 0]
-    known = [None] * (len(buffers) + len(fresh) + len(extra))
-    run_tracked(function, [*buffers, *fresh, *extra], known, context=context)
-    unplaced = iter(fresh)
-    return [buffers[place] if place >= 0 else next(unplaced) for place in places]
-
-
-def _run(
-    function: BaseFunc,
-    inputs: list[Runtime],
-    outputs: list[tuple[tuple[int, ...], str]],
-    extra: list[int],
-    context: Context,
-) -> tuple[list[Array], tuple[Array | None, ...]]:
-    """The outputs, and the elements of each that are written (None: all)."""
-    arguments = [_argument(i) for i in inputs]
-    blanks = [_empty(shape, dtype) for shape, dtype in outputs]
-    if context.widened:
-        arguments = [_wide(i) if isinstance(i, Tensor) and i.dtype in NARROW else _argument(i) for i in inputs]
-        blanks = [in_float64(blank) for blank in blanks]
-    masks = [np.zeros(blank.shape, np.bool_) for blank in blanks]
-    inner = [mask_of(i) if isinstance(i, Tensor) else None for i in inputs]
-    known = [*inner, *masks, *[None] * len(extra)]
-    after = run_tracked(function, [*arguments, *blanks, *extra], known, context=context)
-    buffers = sum(isinstance(argument, np.ndarray) for argument in arguments)
-    return blanks, after[buffers : buffers + len(blanks)]
-
-
-def _empty(shape: tuple[int, ...], dtype: str) -> Array:
-    return np.zeros(shape, numpy_dtype(dtype))
-
-
-def _argument(value: Runtime) -> Array | Scalar:
-    return declared(value) if isinstance(value, Tensor) else _scalar(value)
-
-
-def _wide(tensor: Tensor) -> Array:
-    return np.array(tensor.value, dtype=np.float64, order="C")
-
-
-def _scalar(value: Runtime) -> Scalar:
-    if isinstance(value, (Shape, tuple, str)):
-        raise Unsupported(f"call_tir with a {type(value).__name__} argument")
-    return value
-
-
-def _with_bounds(
-    results: list[Tensor],
-    function: BaseFunc,
-    inputs: list[Runtime],
-    again: Callable[[list[Runtime]], list[Array]],
-    rounds: bool,
-) -> list[Tensor]:
-    """The results with their bounds; numbers of few bits that only sums and products compute are exact.
-
-    again: all results for other inputs. rounds: whether an operation on floats of 8 bits has rounded. Where the inputs
-    are exact, what they are moved to is no input of any module: a trap there says no more than that the result changes
-    by leaps, and the bound is infinite. Elements of inputs with an infinite bound may be anything: what changes with
-    them has an infinite bound, too, and everything has where a few numbers do not show what changes.
-    """
-    tensors = [i for i in inputs if isinstance(i, Tensor)]
-    exact = all(t.error is None for t in tensors)
-    unit = max((float_facts(t.dtype).unit for t in [*tensors, *results] if is_float(t.dtype)), default=0.0)
-    terms = max((t.value.size for t in tensors), default=1)
-
-    @cache
-    def moved() -> list[list[Array]] | None:
-        random = np.random.default_rng(0)
-        try:
-            with nullcontext() if exact else _may_trap():
-                return [again([_perturbed(i, random, unit * terms**0.5) for i in inputs]) for _ in range(_SIGNS)]
-        except Trap:
-            return None
-
-    bounded = []
-    open_to_all = list(filter(_is_open, tensors))
-    infinite = any(not is_float(t.dtype) for t in open_to_all) or (bool(open_to_all) and _leaps(function))
-    for index, result in enumerate(results):
-        if exact and (not is_float(result.dtype) or (_ring_only(function) and _few_bits([*tensors, result], rounds))):
-            bounded.append(result)
-        elif infinite or (seen := moved()) is None:
-            bounded.append(Tensor(result.value, result.dtype, np.full(result.shape, np.inf)))
-        else:
-            bounded.append(_moved_apart(result, [run[index] for run in seen], unit * (terms + 8)))
-    if open_to_all and not infinite:
-        return _open_to_all(bounded, results, inputs, again)
-    return bounded
-
-
-def _open_to_all(
-    bounded: list[Tensor], results: list[Tensor], inputs: list[Runtime], again: Callable[[list[Runtime]], list[Array]]
-) -> list[Tensor]:
-    """Those with an infinite bound wherever a result changes with the elements of inputs that have one: these are NaN,
-    the ends of their dtype, and numbers of both signs. What does not leap changes with one of them."""
-    random = np.random.default_rng(1)
-    changed = [np.zeros(result.shape, np.bool_) for result in results]
-    try:
-        with _may_trap():
-            for scale in (np.nan, np.inf, -np.inf, 1e-3, 1.0, 1e3):
-                others = again([_with_others(one, random, scale) for one in inputs])
-                for change, result, other in zip(changed, results, others, strict=True):
-                    change |= ~_same(carried(other, result.dtype).value, result.value)
-    except Unsupported:
-        changed = [np.ones(result.shape, np.bool_) for result in results]
-    errors = (np.zeros(one.shape) if one.error is None else one.error for one in bounded)
-    return [
-        replace(one, error=np.where(change, np.inf, error))
-        for one, change, error in zip(bounded, changed, errors, strict=True)
-    ]
-
-
-def _same(one: Array, other: Array) -> Array:
-    return np.asarray((one == other) | ((one != one) & (other != other)))
-
-
-def _with_others(value: Runtime, random: np.random.Generator, scale: float) -> Runtime:
-    """An input with other numbers where its bound is infinite, about so large next to the other ones."""
-    if not isinstance(value, Tensor) or value.error is None or not _is_open(value):
-        return value
-    largest = float_facts(value.dtype).largest
-    drawn = random.standard_normal(value.shape) * (1 + size_of(value.value)) if np.isfinite(scale) else 1.0
-    others = np.clip(drawn * scale, -largest, largest)
-    return Tensor(np.where(np.isinf(value.error), others, value.value), value.dtype)
-
-
-def _moved_apart(result: Tensor, others: list[Array], own: float) -> Tensor:
-    """A result with a bound from the results of perturbed inputs. own: the relative error of its own rounding."""
-    error = np.zeros(result.shape)
-    for other in others:
-        seen = carried(other, result.dtype)
-        gap = np.abs(seen.value.astype(np.float64) - result.value.astype(np.float64))
-        error = np.maximum(error, np.nan_to_num(gap, nan=np.inf))
-    if not is_float(result.dtype):
-        return Tensor(result.value, result.dtype, np.where(error > 0, np.inf, 0.0) if error.any() else None)
-    return Tensor(result.value, result.dtype, _SAFETY * error + own * np.abs(result.value))
-
-
-def _perturbed(value: Runtime, random: np.random.Generator, relative: float) -> Runtime:
-    if not isinstance(value, Tensor) or not is_float(value.dtype):
-        return value
-    error = 0.0 if value.error is None else np.where(np.isfinite(value.error), value.error, 0.0)
-    width = relative * size_of(value.value) + error
-    moved, largest = value.value + random.choice((-1.0, 1.0), value.shape) * width, float_facts(value.dtype).largest
-    return Tensor(np.where(np.isfinite(value.value), np.clip(moved, -largest, largest), moved), value.dtype)
-
-
-def _few_bits(tensors: list[Tensor], rounds: bool) -> bool:
-    """Whether all are small multiples of a power of two, on which sums and products round nothing; of floats of 8 bits,
-    on which some soon do, that is seen as they are computed."""
-    narrow = any(t.dtype in FLOAT8 for t in tensors)
-    wider = [t for t in tensors if is_float(t.dtype) and t.dtype not in FLOAT8]
-    return not (narrow and rounds) and all(any(_small_whole(t, places) for places in _PLACES) for t in wider)
-
-
-_PLACES = (0, 4, 8)
-"""Numbers of binary places after the point that are tried."""
-
-
-def _small_whole(tensor: Tensor, places: int) -> bool:
-    value, limit = np.ldexp(tensor.value, places), 0.25 / float_facts(tensor.dtype).unit
-    return bool(np.all((value == np.trunc(value)) & (np.abs(value) < limit)))
-
-
-_COMPARING = (tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE, tirx.Mod, tirx.FloorMod, tirx.FloorDiv)
-_SMOOTH = frozenset(
-    {
-        *("if_then_else", "likely", "exp", "exp2", "log", "sqrt", "rsqrt", "fabs"),
-        *("pow", "sin", "cos", "tanh", "sigmoid", "erf", "fma"),
-    }
-)
-"""Intrinsics whose results change with their operands everywhere, or up to one side."""
-
-
-def _leaps(function: BaseFunc) -> bool:
-    """Whether a PrimFunc may compute something of floats that changes at some numbers alone."""
-    return any(_leaps_at(node) for node in nodes_of(function.body, (*_COMPARING, tirx.Cast, tvm_api.Call)))
-
-
-def _intrinsic(call: Node) -> str:
-    """Its name without the dialect, which is `tirx` for some and `prim` for others."""
-    return str(getattr(call.op, "name", "")).rpartition(".")[2]
-
-
-def _leaps_at(node: Node) -> bool:
-    if isinstance(node, tvm_api.Call):
-        return _intrinsic(node) not in _SMOOTH
-    operand = node.value if isinstance(node, tirx.Cast) else node.a
-    whole = isinstance(node, tirx.Cast) and is_float(str(node.ty.dtype))
-    return is_float(str(operand.ty.dtype)) and not whole
-
-
-_INEXACT = (tirx.Div, tvm_api.Call)
-"""Divisions and intrinsics: everything else that PrimFuncs compute floats with is exact on few bits."""
-_CHOICES = frozenset({"if_then_else", "likely"})
-"""Intrinsics that give one of their operands."""
-_WHOLE = frozenset({"floor", "ceil", "trunc", "round", "nearbyint"})
-"""Intrinsics that give a number of no more bits, but hide what was rounded before them."""
-
-
-def _ring_only(function: BaseFunc) -> bool:
-    """Whether a PrimFunc computes floats by sums, products, minima, maxima and choices alone."""
-    return not any(_rounds(node) for node in nodes_of(function.body, _INEXACT))
-
-
-def _rounds(node: Node) -> bool:
-    """Whether a division or a call rounds, or hides that something was rounded, which is seen for floats of 8 bits."""
-    name = _intrinsic(node) if isinstance(node, tvm_api.Call) else ""
-    return name not in _CHOICES and not (name in _WHOLE and str(node.ty.dtype) in FLOAT8)

@@ -12,6 +12,7 @@ from generators.case import EntryCall, ModuleText
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.noise import Noise
+from oracles.reference.prim_call import PrimCall
 from oracles.reference.prims import prim_result
 from oracles.reference.values import Tensor
 
@@ -101,6 +102,6 @@ COMPARISONS = ("> T.float32(0)", "== T.float32(2)", "> T.float32(1e30)", "< T.fl
 def test_what_depends_on_an_unknown_element_is_unknown_and_nothing_else(body: str, open_to_all: list[bool]) -> None:
     function = live_module(ModuleText(HEAD.format(body=body, operand="x")))["prim"]
     unknown = Tensor(np.array([3.0, 5.0, -4.0]), "float32", np.array([0.0, np.inf, 0.0]))
-    (result,) = prim_result(function, "prim", [unknown], [((3,), "float32")], [], bounded=True)
+    (result,) = prim_result(PrimCall(function, "prim", [unknown], [((3,), "float32")], []), bounded=True)
     error = np.zeros(3) if result.error is None else result.error
     np.testing.assert_array_equal(np.isinf(error), open_to_all)
