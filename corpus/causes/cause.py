@@ -80,6 +80,7 @@ from oracles.evidence import (
     InKernel,
     OutOfMemory,
     ReferenceTrap,
+    SpoiltProcess,
 )
 from oracles.ir.kinds import IRKind, Piece, nodes
 from oracles.tvm_frames import crashed, last_words
@@ -198,6 +199,8 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: FailureFacts | No
             return Cause(running, f"does not end{_on(known.holds)}")
         case OutOfMemory():
             return Cause(running, f"takes memory without bound{_on(known.holds)}")
+        case SpoiltProcess(what):
+            return Cause(blamed, f"leaves its process with {what}")
         case AcrossProcesses():
             return Cause(blamed, "gives different results in different processes")
         case HostTouchesDevice():

@@ -48,7 +48,8 @@ from fuzzer.protocol import (
 from fuzzer.versions import ffi_version, passfuzz_version
 from oracles.activities import Activity, Working, described
 from oracles.family import go_on_guarded
-from oracles.forked import Ended, await_child, fork_child, limit_memory
+from oracles.forked import Ended, await_child, fork_child
+from oracles.process_state import limit_memory
 from oracles.tail import tail
 from reports.tally import Tally
 
