@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections import Counter
 from dataclasses import replace
 
 import msgspec
 
 from corpus.causes.signature import signature_of
-from corpus.finding_bytes import to_bytes
+from corpus.finding_bytes import from_bytes, to_bytes
 from fuzzer.processes.lines import Lines, send
 from fuzzer.protocol import Command, Confirm, Confirmed, Done, Failure, JudgeCases, Judged, Ready, Reduce, Reduced
 from oracles.forked import die_with_parent
@@ -31,6 +32,8 @@ RAVES = "PASSFUZZ_TEST_RAVES"
 """The variable that holds a line which a worker says before what it is asked for, where case 7 is in a batch."""
 UNSHOWN = "PASSFUZZ_TEST_UNSHOWN"
 """The culprit in the environment whose failures do not show again."""
+CUT = "PASSFUZZ_TEST_CUT"
+"""The variable that says how often the process that shows the finding of a pass is killed from outside."""
 LOADED = "PASSFUZZ_TEST_LOADED"
 """The variable that holds the one pass of --load."""
 
@@ -44,6 +47,10 @@ def failures_of(index: int) -> tuple[Failure, ...]:
 def cause_in(culprit: str) -> str:
     """The cause of the failures in a pass: two passes have one."""
     return "one.cc:f: it crashed" if culprit in PASSES[:2] else f"{culprit}.cc:f: it crashed"
+
+
+_confirmed: Counter[str] = Counter()
+"""How often each was to be confirmed."""
 
 
 def say(message: msgspec.Struct) -> None:
@@ -68,7 +75,10 @@ def obey(command: Command) -> None:
             say(Reduced(token, None if unshown else to_bytes(found)))
         case Confirm(tried, token):
             time.sleep(10 * CASE_S)
-            say(Confirmed(token, tried, shown=True))
+            culprit = from_bytes(tried).signature.culprit
+            _confirmed[culprit] += 1
+            cut = _confirmed[culprit] <= int(os.environ.get(CUT, "0"))
+            say(Confirmed(token, tried, shown=not cut, ended="SIGKILL" if cut else ""))
         case _:
             raise AssertionError(command)
     say(Done())
