@@ -23,6 +23,7 @@ from fuzzer.campaign.finding_rows import FindingRows
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.losses import Losses
 from fuzzer.campaign.observer import Observer
+from fuzzer.campaign.rejecting import always_rejecting
 from fuzzer.campaign.second_process import SecondProcess
 from fuzzer.engines.messages import versions
 from fuzzer.errors import EnvironmentFault, UsageError, tell
@@ -140,7 +141,7 @@ class CampaignLoop:
             own_fault=self.fault,
             unreduced=len(unsettled),
             unreduced_known=sum(one.looks_known for one in unsettled),
-            notes=self.rows.notes,
+            notes=(*self.rows.notes, *always_rejecting(self.tally, self.loaded)),
             uncounted=self.uncounted,
             new_tiers=self.known.new_tiers((one.failure for one in unsettled), self.loaded),
             loaded=self.loaded,
