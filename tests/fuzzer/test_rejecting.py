@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -73,7 +72,4 @@ def test_a_run_says_that_a_pass_has_rejected_everything(tmp_path: Path) -> None:
     result = run_campaign(options, Observers())
     (note,) = result.notes
     number = result.tally.passes["Never"]["applied"]
-    assert note.startswith(
-        f"Never rejected all {number} modules that it was given, with NotImplementedError: no module of "
-    )
-    assert json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert note.startswith(f"Never rejected all {number} modules that it was given, with NotImplementedError: no ")
