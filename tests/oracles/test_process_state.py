@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from oracles.forked import Ended, forked
-from oracles.process_state import limit_memory, require_state
+from oracles.process_state import ProcessState, limit_memory, require_state
 from tests.patience import HANGS_S
 
 STACK = resource.RLIMIT_STACK
@@ -70,6 +70,7 @@ def test_a_process_that_watches_others_is_not_looked_at() -> None:
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(before - 1)
     try:
+        assert ProcessState.here().depth == before - 1
         require_state()
     finally:
         sys.setrecursionlimit(before)
