@@ -6,6 +6,7 @@ tier and the pipeline do not count. Only text and typed evidence; TVM is not imp
 
 The rules:
 - A hang, or memory without bound: the pass, and what the reduced module holds. The place depends on the input.
+- A process that a pass leaves with lower limits, another handler or a timer: the pass, and what it leaves.
 - A result that depends on addresses: the pass. What differs is whatever it has put in that order.
 - A native crash: the first function of TVM in the printed backtrace, with the pass unless it is the run-time library,
   which runs after all passes. A backtrace does not name functions that a library does not export: then it is the pass
