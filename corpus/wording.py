@@ -18,7 +18,7 @@ from generators.case import ModuleText
 from generators.passes.table import TIR_PASSES
 from generators.targets import TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS
-from oracles.evidence import Evidence, Hung, OutOfMemory, ReferenceTrap, TrapKind
+from oracles.evidence import Evidence, Hung, OutOfMemory, ReferenceTrap, SpoiltProcess, TrapKind
 from oracles.tvm_frames import crashed
 from oracles.verdict import BUILD, CODEGEN, CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, REJECTS, WRONG_RESULT
 
@@ -148,6 +148,8 @@ def _what(stored: StoredCase, detail: str, space: str) -> tuple[str, str]:
             return "does not end", ""
         case OutOfMemory():
             return "takes memory without bound", ""
+        case SpoiltProcess(what):
+            return f"leaves its process with {one_line(what)}", ""
         case ReferenceTrap(kind) if kind in _TRAPS:
             return _TRAPS[kind], ""
         case _:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from fuzzer.coverage.probes import Probes
 from generators.case import Tier
 from generators.passes.sequence_kinds import Kind
+from generators.source import Choices
 from generators.targets import DEFAULT
 from oracles.evidence import Evidence
 from oracles.tolerance import Tolerance
@@ -168,13 +169,26 @@ class TakeDigests(Struct, frozen=True, tag="take digests"):
     file: str | None = None
 
 
+class TryDraws(Struct, frozen=True, tag="try draws"):
+    """Find draws on which passes under test fire that rarely do: among `most`, beginning none after `seconds`."""
+
+    most: int
+    seconds: float
+
+
+class Resemble(Struct, frozen=True, tag="resemble"):
+    """From now on, a share of the cases resembles draws that were found: `TriedDraws.kin`."""
+
+    kin: dict[str, tuple[Choices, ...]]
+
+
 class Begin(Struct, frozen=True, tag="begin"):
     """The first command of all: the plan of the campaign."""
 
     plan: Plan
 
 
-Command: TypeAlias = JudgeCases | Reduce | Confirm | TakeDigests | Begin
+Command: TypeAlias = JudgeCases | Reduce | Confirm | TakeDigests | TryDraws | Resemble | Begin
 
 
 # --- answers --------------------------------------------------------------------------------------------
@@ -184,7 +198,7 @@ class Ready(Struct, frozen=True, tag="ready"):
     """TVM is imported, and the plan can be carried out. The versions that decide what a case is.
 
     uncounted: why it does not count TVM's basic blocks though its plan has probes; "" where it does. loaded: the passes
-    of the file of --load.
+    of the file of --load. tries: whether draws are to be tried before the first case.
     """
 
     tvm: str
@@ -192,6 +206,7 @@ class Ready(Struct, frozen=True, tag="ready"):
     passfuzz: str = ""
     uncounted: str = ""
     loaded: tuple[str, ...] = ()
+    tries: bool = False
 
 
 class Refused(Struct, frozen=True, tag="refused"):
@@ -279,6 +294,15 @@ class CandidateDigests(Struct, frozen=True, tag="candidate digests"):
     runs: tuple[tuple[str, ...], ...]
 
 
+class TriedDraws(Struct, frozen=True, tag="tried"):
+    """The answer to TryDraws. kin: by target, the choices of draws that are worth resembling. tried: how many draws
+    were tried, of how many."""
+
+    kin: dict[str, tuple[Choices, ...]]
+    tried: int
+    of: int
+
+
 class Done(Struct, frozen=True, tag="done"):
     """A command has been carried out."""
 
@@ -290,6 +314,16 @@ class OwnFault(Struct, frozen=True, tag="own fault"):
 
 
 Answer: TypeAlias = (
-    Ready | Refused | Warned | Judged | Killed | Reduced | Confirmed | CaseDigests | CandidateDigests | Done
+    Ready
+    | Refused
+    | Warned
+    | Judged
+    | Killed
+    | Reduced
+    | Confirmed
+    | CaseDigests
+    | CandidateDigests
+    | TriedDraws
+    | Done
 )
 """Of a worker."""

@@ -111,9 +111,8 @@ def read_settings(
     if resume:
         given = {"seed": seed, "target": targets, "passes": passes, "oracles": oracles, "load": load}
         given |= {"corpus": corpus, "known": known, "shard": shard, "fresh": fresh}
-        for name, value in given.items():
-            if value not in (None, (), [], False):
-                raise UsageError(f"--resume goes on as the run was begun: leave out --{name}")
+        if refused := [f"--{name}" for name, value in given.items() if value not in (None, (), [], False)]:
+            raise UsageError(f"--resume goes on as the run was begun: leave out {', '.join(refused)}")
     return Settings(
         seed=secrets.randbits(32) if seed is None else seed,
         time_s=_time_limit(time, cases),

@@ -181,6 +181,13 @@ class Died(msgspec.Struct, frozen=True, tag=True):
     how: str
 
 
+class SpoiltProcess(msgspec.Struct, frozen=True, tag=True):
+    """A pass leaves its process in a state in which other code fails or ends (`oracles.process_state`). what: with what
+    it leaves it."""
+
+    what: str
+
+
 Evidence: TypeAlias = (
     AcrossProcesses
     | Hung
@@ -200,6 +207,7 @@ Evidence: TypeAlias = (
     | NotReadBack
     | LeftForVm
     | Died
+    | SpoiltProcess
 )
 
 

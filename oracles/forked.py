@@ -14,7 +14,6 @@ import contextlib
 import mmap
 import os
 import pickle
-import resource
 import select
 import signal
 import struct
@@ -28,16 +27,17 @@ from typing import Generic, NoReturn, TypeAlias, TypeVar
 from oracles.evidence import CLOSED_DESCRIPTORS
 from oracles.family import adopt_orphans, children, die_with_parent, end_children, family, go_on_guarded, used_s
 from oracles.pace import Clock
-from oracles.pipes import CannotAnswer, note_pipes, require_pipes, rest_of, write_all
+from oracles.pipes import CannotAnswer, close_input, note_pipes, require_pipes, rest_of, write_all
+from oracles.process_state import Spoilt, note_state
 
 T = TypeVar("T")
 Write: TypeAlias = Callable[[bytes], None]
 """Writes all of the bytes into the pipe to the parent."""
 THROUGH = 100
 """Exit status of a child that did its work. Others, 0 too, come from code under test that calls exit."""
-RAISED, CUT_OFF = 1000, 1001
+RAISED, CUT_OFF, SPOILT = 1000, 1001, 1002
 """`Ended.status` instead of an exit status: the child's work raised; or it could not answer, because the code under
-test has closed its pipe."""
+test has closed its pipe; or that code has changed its process so that no answer can be relied on."""
 KEPT_TMPDIR = "PASSFUZZ_TMPDIR"
 """The variable that names the folder for what outlives a run, in processes whose $TMPDIR is the run's own."""
 _POLL_S = 0.5
@@ -54,7 +54,8 @@ class Ended:
     """How a child ended without doing its work: by a signal, or by itself with a status; with neither, its parent has
     killed it because it hung.
 
-    what: what its work raised, in one line. cpu_s: CPU seconds that it has used, with the processes that it waited for.
+    what: what its work raised, in one line, or with what the code under test has left its process. cpu_s: CPU seconds
+    that it has used, with the processes that it waited for.
     """
 
     by: signal.Signals | None = None
@@ -64,13 +65,16 @@ class Ended:
 
     @property
     def how(self) -> str:
-        """For readers: "hang", a signal's name, "an exception", "closed descriptors" or "exit N"."""
+        """For readers: "hang", a signal's name, "an exception", "closed descriptors", what a process is left with, or
+        "exit N"."""
         if self.by is not None:
             return self.by.name
         if self.raised:
             return "an exception"
         if self.cut_off:
             return CLOSED_DESCRIPTORS
+        if self.spoilt:
+            return self.what
         return "hang" if self.hung else f"exit {self.status}"
 
     @property
@@ -99,6 +103,11 @@ class Ended:
         return self.status == CUT_OFF
 
     @property
+    def spoilt(self) -> bool:
+        """Whether the code under test has left it with `what`, which makes other code fail."""
+        return self.status == SPOILT
+
+    @property
     def from_outside(self) -> bool:
         """Whether it was killed or stopped from outside: by a system without memory, or a person."""
         return self.by in (signal.SIGKILL, signal.SIGSTOP)
@@ -106,14 +115,6 @@ class Ended:
 
 class ChildRaised(RuntimeError):
     """The work of a child raised: a fault of ours. The message is what it raised, and where."""
-
-
-def limit_memory(extra_bytes: int) -> None:
-    """Lets this process map `extra_bytes` more than it has: beyond, allocation fails as an exception."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    limit = pages * resource.getpagesize() + extra_bytes
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))
 
 
 # --- the child --------------------------------------------------------------------------------------------
@@ -188,12 +189,15 @@ def _do(
         os.setsid()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         die_with_parent(parent)
-        _close_input()
+        close_input()
         note_pipes()
+        note_state()
         work(me)
         status = word = THROUGH
     except CannotAnswer:
         word = CUT_OFF
+    except Spoilt as spoilt:
+        word, text = SPOILT, str(spoilt)
     except Exception as error:  # noqa: BLE001 - the worker boundary: the parent sees the last word
         word, text = RAISED, in_a_line(error)
         _of_this_process(me, on_error)
@@ -203,14 +207,6 @@ def _do(
         if os.getpid() == me.pid:
             me.say(word, text)
         os._exit(status)
-
-
-def _close_input() -> None:
-    """No child reads what is meant for its parent."""
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    if nothing:
-        os.dup2(nothing, 0)
-        os.close(nothing)
 
 
 def _of_this_process(me: _Child, action: Callable[[], None]) -> None:
@@ -316,7 +312,7 @@ def _ended(status: int, word: int, what: str, cpu_s: float) -> Ended | None:
         return Ended(signal.Signals(os.WTERMSIG(status)), cpu_s=cpu_s)
     if word == THROUGH and os.WEXITSTATUS(status) == THROUGH:
         return None
-    return Ended(status=word if word in (RAISED, CUT_OFF) else os.WEXITSTATUS(status), what=what, cpu_s=cpu_s)
+    return Ended(status=word if word in (RAISED, CUT_OFF, SPOILT) else os.WEXITSTATUS(status), what=what, cpu_s=cpu_s)
 
 
 def written_by(

@@ -9,6 +9,14 @@ import select
 import stat
 
 
+def close_input() -> None:
+    """Has this child read nothing of what is meant for its parent."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    if nothing:
+        os.dup2(nothing, 0)
+        os.close(nothing)
+
+
 class CannotAnswer(OSError):
     """The pipe for answers is closed, or stays full."""
 

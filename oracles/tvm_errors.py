@@ -43,6 +43,9 @@ STATED_LIMIT = re.compile(
 _ENDS = re.compile(r"raise\s+(SystemExit|KeyboardInterrupt|GeneratorExit)\b")
 """Lines that end a process and explain nothing; tvm_ffi makes a RuntimeError of what they raise."""
 _RAISE = re.compile(r"\s*raise\b")
+_RAISED_KIND = re.compile(r"(?:^|:)\s*raise\s+(?:\w+\.)*([A-Z]\w*)")
+_EXITS = re.compile(r"\bsys\.exit\(|(?<![.\w])exit\(")
+_ENDING_KINDS = frozenset({"SystemExit", "KeyboardInterrupt", "GeneratorExit"})
 _OF_THE_ENVIRONMENT = (OSError, ImportError, subprocess.SubprocessError)
 """What Python's library says of a tool, file or module that is not there: no fault of a pass that needs it."""
 _STARTS_OR_IMPORTS = re.compile(r"^<frozen importlib|[/\\](subprocess|importlib[/\\]\w+)\.py$")
@@ -63,8 +66,23 @@ def raised_from(exception: BaseException) -> Raised:
     frames = traceback.extract_tb(exception.__traceback__)
     text = "".join(traceback.format_exception(type(exception), exception, exception.__traceback__))
     message = said_by(exception)
-    kind = type(exception).__name__
-    return Raised(kind, message, _is_explicit(exception, message, frames), text)
+    last = next((frame for frame in reversed(frames) if frame.filename != "<unknown>"), None)
+    line = "" if last is None else _line_of(last).strip()
+    kind = _kind_of(exception, line)
+    if not message and kind in _ENDING_KINDS:
+        message = f"ends the process: {line}"
+    return Raised(kind, message, _is_explicit(exception, message, last), text)
+
+
+def _kind_of(exception: BaseException, line: str) -> str:
+    """The class of the exception, where `line` raised it. tvm_ffi makes a RuntimeError of each kind that it does not
+    know; the line says which one it was."""
+    if type(exception) is RuntimeError:
+        if named := _RAISED_KIND.search(line):
+            return named[1]
+        if _EXITS.search(line):
+            return SystemExit.__name__
+    return type(exception).__name__
 
 
 def said_by(exception: BaseException) -> str:
@@ -76,21 +94,25 @@ def said_by(exception: BaseException) -> str:
             return str(exception)
 
 
-def _is_explicit(exception: BaseException, message: str, frames: traceback.StackSummary) -> bool:
+def _is_explicit(exception: BaseException, message: str, last: traceback.FrameSummary | None) -> bool:
+    """last: the last frame with a file."""
     kind = type(exception).__name__
     if kind in HAPPENED or _CONVERSION.search(headline(message)):
         return False
-    last = next((frame for frame in reversed(frames) if frame.filename != "<unknown>"), None)
     if last is not None and _is_of_a_library(last.filename):
         return _is_of_the_environment(exception, last.filename)
     if last is None or not last.filename.endswith(".py"):
         return True
     if _is_look_up(last):
         return False
-    line = last.line or linecache.getline(last.filename, last.lineno or 0)
+    line = _line_of(last)
     if _ENDS.search(line):
         return False
     return bool(_RAISE.match(line)) or bool(re.search(r":\s*raise\b", line))
+
+
+def _line_of(frame: traceback.FrameSummary) -> str:
+    return frame.line or linecache.getline(frame.filename, frame.lineno or 0)
 
 
 def _is_of_a_library(file: str) -> bool:

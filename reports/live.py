@@ -71,6 +71,9 @@ class LiveDisplay:
         if self._live is not None:
             self._live.start()
 
+    def on_limits(self, settings: LiveSettings) -> None:
+        self._limits = settings
+
     def on_tally(self, tally: Tally, now: float) -> None:
         if tally.generated != self._generated:
             self._generated, self._judged_s = tally.generated, now

@@ -55,6 +55,8 @@ class OutWriter:
     def on_start(self, settings: object) -> None:
         self._write()
 
+    def on_limits(self, settings: object) -> None: ...
+
     def on_tally(self, tally: Tally, now: float) -> None:
         self._tally, self._now = tally, now
         if now - self._written_at >= self._interval_s:

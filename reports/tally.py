@@ -18,6 +18,9 @@ ORACLE_COLUMNS: tuple[OracleColumn, ...] = get_args(OracleColumn)
 MET_COLUMNS: tuple[PassColumn, ...] = ("applied", "changed", "failed")
 """The numbers of what a pass has met, in their order."""
 
+MOST_REASONS = 20
+OTHER_REASONS = "other reasons"
+
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 62)]
 Seconds: TypeAlias = Annotated[float, Meta(ge=0.0, le=1e15)]
 
@@ -37,7 +40,8 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
     cpu_s: CPU seconds of all workers. phases: CPU seconds by stage (generate, passes, reference, build, run, ...).
     passes and oracles: a row for each name; a row that was added to a tally has every column. undecided: steps of which
     an oracle could say nothing, usually as bounds were wider than values. met_ops and met_nodes: by pass, the operators
-    and the kinds of TIR nodes in the modules that it was given, for a share of the cases.
+    and the kinds of TIR nodes in the modules that it was given, for a share of the cases. refusals: by pass of the
+    user's own, what it said where it rejected a module; at most MOST_REASONS of each, the others together.
     """
 
     cases: Count = 0
@@ -55,6 +59,7 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
     oracles: dict[str, dict[OracleColumn, Count]] = {}
     met_ops: dict[str, dict[str, MetCounts]] = {}
     met_nodes: dict[str, dict[str, MetCounts]] = {}
+    refusals: dict[str, dict[str, Count]] = {}
 
     def add(self, other: Tally) -> None:
         """Adds the counts of another: a case, a worker, a shard."""
@@ -73,6 +78,16 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
         _add_table(self.oracles, other.oracles, ORACLE_COLUMNS)
         _add_met(self.met_ops, other.met_ops)
         _add_met(self.met_nodes, other.met_nodes)
+        for name, reasons in other.refusals.items():
+            for reason, number in reasons.items():
+                self.count_refusal(name, reason, number)
+
+    def count_refusal(self, name: str, reason: str, number: int = 1) -> None:
+        """Adds to what a pass has said where it rejected modules."""
+        reasons = self.refusals.setdefault(name, {})
+        if len(reasons) >= MOST_REASONS and reason not in reasons:
+            reason = OTHER_REASONS
+        bump(reasons, reason, number)
 
     def count_pass(self, name: str, *columns: PassColumn) -> None:
         """Adds one to columns of a pass."""

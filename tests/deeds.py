@@ -129,6 +129,9 @@ DEEDS = {
     "Alarm": lambda: (signal.alarm(1), time.sleep(10_000)),
     "Handlers": deaf,
     "Nice": lambda: os.nice(19),
+    "LimitsFiles": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20)),
+    "LimitsRecursion": lambda: sys.setrecursionlimit(500),
+    "LeavesAlarm": lambda: signal.alarm(3600),
     "LimitsStack": lambda: resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, 1 << 20)),
     "LimitsCpu": lambda: (resource.setrlimit(resource.RLIMIT_CPU, (1, 60)), [None for _ in iter(int, 1)]),
     "Sleeper": stays,
@@ -147,11 +150,14 @@ DEEDS = {
 '''
 
 EXIT, SIGNAL, FROM_OUTSIDE, CUT_OFF, RAISES, NOTHING = "exit", "signal", "from outside", "cut off", "raises", "nothing"
+SPOILS = "spoils"
+"""It goes on, and other code in it may fail: a campaign and `check` say so of a pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """name: in TEXT. kind: what becomes of the process. how: as `Ended.how` says it, or what is raised."""
+    """name: in TEXT. kind: what becomes of the process. how: as `Ended.how` says it, what is raised, or with what a
+    process is left."""
 
     name: str
     kind: str
@@ -184,9 +190,12 @@ DEEDS = (
     Deed("Threads", NOTHING),
     Deed("ChangesFolder", NOTHING),
     Deed("Alarm", SIGNAL, "SIGALRM"),
-    Deed("Handlers", NOTHING),
+    Deed("Handlers", SPOILS, "another handler of SIGHUP"),
     Deed("Nice", NOTHING),
-    Deed("LimitsStack", NOTHING),
+    Deed("LimitsFiles", SPOILS, "a lower RLIMIT_NOFILE"),
+    Deed("LimitsRecursion", SPOILS, "a lower limit of recursion"),
+    Deed("LeavesAlarm", SPOILS, "a timer that runs on"),
+    Deed("LimitsStack", SPOILS, "a lower RLIMIT_STACK"),
     Deed("LimitsCpu", SIGNAL, "SIGXCPU"),
     Deed("Sleeper", NOTHING),
     Deed("SleeperAndExit", EXIT, "exit 0"),

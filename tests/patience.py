@@ -25,7 +25,8 @@ OF_COMMANDS = (
     "fuzzer.campaign.aside.REDUCE_NEW_S",
     "fuzzer.campaign.aside.REDUCE_S",
     "fuzzer.campaign.loop.GRACE_S",
-    "fuzzer.campaign.loop.READY_S",
+    "fuzzer.campaign.awaiting.READY_S",
+    "fuzzer.campaign.kinship.TRYING_S",
     "fuzzer.commands.doctor.PROBE_TIMEOUT_S",
     "fuzzer.commands.reduce_shown.CONFIRM_S",
     "fuzzer.replaying.warm.CASE_TIMEOUT_S",
@@ -46,6 +47,7 @@ OF_COMMANDS = (
 LEFT = {
     "fuzzer.campaign.aside.FIRST_S": "a share of a worker's time, no limit on work",
     "fuzzer.trial.shrinking.forked_judge.PATIENCE_S": "ten minutes",
+    "fuzzer.campaign.kinship.SAID_AFTER_S": "when the user gets a word, no limit on work",
     "fuzzer.trial.load_file.SLOW_S": "when the user gets a word, no limit on work",
     "fuzzer.capture.run._SETTLE_S": "what does not end by itself is ended",
     "fuzzer.capture.settle.APPLY_S": "in a process of its own; a test shows a hang by it",

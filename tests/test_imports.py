@@ -30,7 +30,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("strategies",),
     ),
     "oracles": (
-        ("activities", "evidence", "family", "live_part", "pipes", "tail", "tolerance", "tvm_frames"),
+        ("activities", "evidence", "family", "live_part", "pipes", "process_state", "tail", "tolerance", "tvm_frames"),
         ("pace",),
         ("forked",),
         ("verdict",),

@@ -6,6 +6,7 @@ tier and the pipeline do not count. Only text and typed evidence; TVM is not imp
 
 The rules:
 - A hang, or memory without bound: the pass, and what the reduced module holds. The place depends on the input.
+- A process that a pass leaves with lower limits, another handler or a timer: the pass, and what it leaves.
 - A result that depends on addresses: the pass. What differs is whatever it has put in that order.
 - A native crash: the first function of TVM in the printed backtrace, with the pass unless it is the run-time library,
   which runs after all passes. A backtrace does not name functions that a library does not export: then it is the pass
@@ -80,6 +81,7 @@ from oracles.evidence import (
     InKernel,
     OutOfMemory,
     ReferenceTrap,
+    SpoiltProcess,
 )
 from oracles.ir.kinds import IRKind, Piece, nodes
 from oracles.tvm_frames import crashed, last_words
@@ -198,6 +200,8 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: FailureFacts | No
             return Cause(running, f"does not end{_on(known.holds)}")
         case OutOfMemory():
             return Cause(running, f"takes memory without bound{_on(known.holds)}")
+        case SpoiltProcess(what):
+            return Cause(blamed, f"leaves its process with {what}")
         case AcrossProcesses():
             return Cause(blamed, "gives different results in different processes")
         case HostTouchesDevice():

@@ -25,7 +25,7 @@ from fuzzer.campaign.docket import AlikeFailures, Docket, FailureKey, Open
 from fuzzer.engines.messages import Versions
 from fuzzer.errors import UsageError
 from fuzzer.processes.lines import line_of
-from fuzzer.protocol import Failure, Sample
+from fuzzer.protocol import Failure, Sample, TriedDraws
 from fuzzer.settings import Settings, Shard
 from reports.finding_row import FindingRow
 from reports.summary import MOST, UNREDUCED_FILE, write_text
@@ -83,7 +83,8 @@ class Checkpoint(Struct):
     """One moment of a campaign. later: failures of cases that were answered before an earlier case.
 
     early: sightings of findings that are not confirmed yet, by signature. versions: what it ran with, None where an
-    older passfuzz wrote it. samples: what a second process has not answered.
+    older passfuzz wrote it. samples: what a second process has not answered. tried: which draws its cases resemble,
+    None where that is not known yet.
     """
 
     schema: int
@@ -98,6 +99,7 @@ class Checkpoint(Struct):
     early: dict[str, Count] = {}
     versions: Versions | None = None
     samples: list[Sample] = []
+    tried: TriedDraws | None = None
 
 
 def write_checkpoint(out: Path, checkpoint: Checkpoint) -> None:

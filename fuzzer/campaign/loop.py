@@ -15,17 +15,19 @@ from typing_extensions import assert_never
 
 from corpus.finding_bytes import from_bytes, is_readable, to_bytes
 from fuzzer.campaign.aside import reduction_limits, steps_aside
+from fuzzer.campaign.awaiting import await_first
 from fuzzer.campaign.checkpoint import SCHEMA, Begun, Checkpoint
 from fuzzer.campaign.deck import Deck
 from fuzzer.campaign.disk import Disk
 from fuzzer.campaign.docket import Docket, FailureKey
 from fuzzer.campaign.finding_rows import FindingRows
 from fuzzer.campaign.interrupts import Interrupts
+from fuzzer.campaign.kinship import Kinship
 from fuzzer.campaign.losses import Losses
 from fuzzer.campaign.observer import Observer
+from fuzzer.campaign.rejecting import always_rejecting
 from fuzzer.campaign.second_process import SecondProcess
 from fuzzer.engines.messages import versions
-from fuzzer.errors import EnvironmentFault, UsageError, tell
 from fuzzer.known_causes import read_known_causes
 from fuzzer.processes.workforce import FromWorker, Slot, WorkerLost, Workforce
 from fuzzer.protocol import (
@@ -45,7 +47,10 @@ from fuzzer.protocol import (
     Reduce,
     Reduced,
     Refused,
+    Resemble,
     TakeDigests,
+    TriedDraws,
+    TryDraws,
     Warned,
     how_it_ended,
 )
@@ -57,8 +62,6 @@ from oracles.verdict import WRONG_RESULT
 from reports.summary import read_findings
 from reports.tally import Tally, bump
 
-READY_S = 180.0
-"""Seconds until the first worker has imported TVM and the loaded file, and tried what `fuzzer.worker.kin` tries."""
 GRACE_S = 25.0
 """Seconds after the campaign's time in which waiting failures are still reduced and confirmed."""
 
@@ -71,7 +74,8 @@ class CampaignLoop:
         self.observer = observer
         self.interrupts = interrupts
         self.plan = plan
-        self.second = SecondProcess(self.plan)
+        self.kinship = Kinship()
+        self.second = SecondProcess(self.plan, self.kinship)
         self.tally = Tally()
         shard = settings.shard
         self.deck = Deck(shard.index, shard.count, settings.cases)
@@ -101,14 +105,16 @@ class CampaignLoop:
 
     @property
     def end(self) -> float | None:
-        """When no case is dealt any more, in the same seconds."""
-        return None if self.settings.time_s is None else self.before_s + self.settings.time_s
+        """When no case is dealt any more, in the same seconds. Those before the first case do not count."""
+        limit = self.settings.time_s
+        return None if limit is None or not self.kinship.known else self.before_s + self.kinship.seconds + limit
 
     def _go_on(self, checkpoint: Checkpoint) -> None:
         """Takes over what an earlier campaign has done and left."""
         self.before_s, self.tally = checkpoint.wall_s, checkpoint.tally
         self.deck, self.later, self.begun = checkpoint.deck, checkpoint.later, checkpoint.begun
         self.deck.limit = self.settings.cases
+        self.kinship.found = checkpoint.tried
         self.deck.returned(sorted(self.deck.out))
         self.docket.go_on(checkpoint.places, checkpoint.given_up)
         for sample in checkpoint.samples:
@@ -140,7 +146,7 @@ class CampaignLoop:
             own_fault=self.fault,
             unreduced=len(unsettled),
             unreduced_known=sum(one.looks_known for one in unsettled),
-            notes=self.rows.notes,
+            notes=(*self.rows.notes, *self.kinship.notes, *always_rejecting(self.tally, self.loaded)),
             uncounted=self.uncounted,
             new_tiers=self.known.new_tiers((one.failure for one in unsettled), self.loaded),
             loaded=self.loaded,
@@ -161,34 +167,20 @@ class CampaignLoop:
 
         Raises UsageError for what workers refuse (the loaded file), EnvironmentFault where none gets ready.
         """
-        began, told = time.monotonic(), set[str]()
-        while not (self.interrupts.happened or any(slot.ready for slot in pool.slots)):
-            for heard in pool.answers(0.2):
-                if isinstance(answer := heard.answer, Warned) and answer.line not in told:
-                    told.add(answer.line)  # the other workers say it, too
-                    tell(f"warning: {answer.line}")
-                if isinstance(answer, Refused):
-                    raise UsageError(answer.message)
-                if isinstance(answer, WorkerLost) and not (answer.killed or answer.was_ready):
-                    raise EnvironmentFault(self._not_ready(answer.how))
-                self._take(pool, heard)
-            if self.fault is not None:
-                raise EnvironmentFault(self.fault)
-            if time.monotonic() - began > READY_S:
-                raise EnvironmentFault(f"no worker is ready within {READY_S:g} s; `passfuzz doctor` looks closer")
+
+        def take(heard: FromWorker) -> str | None:
+            self._take(pool, heard)
+            return self.fault
+
+        await_first(pool, take, lambda: self.interrupts.happened, self.settings.load)
         self.settings = replace(self.settings, jobs=self.settings.jobs or len(pool.slots))
         self.observer.on_start(replace(self.settings, time_s=self.end))
-
-    def _not_ready(self, how: str) -> str:
-        """Why a worker has ended before it was ready."""
-        if self.settings.load is None:
-            return f"TVM cannot be imported: {how}; `passfuzz doctor` looks closer"
-        return f"TVM cannot be imported, or a pass of {self.settings.load} ends what judges it: {how}"
 
     # --- the loop ---------------------------------------------------------------------------------------
 
     def _loop(self, pool: Workforce) -> None:
         while self.fault is None and not self._finished(pool):
+            self.kinship.look()
             for slot in pool.slots:
                 if slot.ready and slot.busy is None:
                     self._employ(pool, slot)
@@ -216,6 +208,8 @@ class CampaignLoop:
         return not busy and self.second.idle and self.docket.idle
 
     def _employ(self, pool: Workforce, slot: Slot) -> None:
+        if self.kinship.employs(pool, slot, self.now):
+            return
         drawing = self._drawing()
         aside = steps_aside(slot, self.docket, self.now - self.before_s) if drawing else self.docket.waits
         if aside:
@@ -234,6 +228,12 @@ class CampaignLoop:
         left = inf if self.end is None else self.end + GRACE_S - self.now
         return Reduce(work.failure, self.tokens, *reduction_limits(left, work.looks_known))
 
+    def _tried(self, found: TriedDraws) -> None:
+        """Cases are dealt out from now on, and the time of the campaign begins."""
+        self.kinship.take(found)
+        self.disk.tries(lambda: self.disk.store(self.docket, self._checkpoint, self.now, at_once=True))
+        self.observer.on_limits(replace(self.settings, time_s=self.end))
+
     # --- answers ----------------------------------------------------------------------------------------
 
     def _take(self, pool: Workforce, heard: FromWorker) -> None:
@@ -247,7 +247,9 @@ class CampaignLoop:
                     self._give_up_case("child killed from outside, twice")
             case Reduced() | Confirmed() if answer.token in self.working:
                 self._reduced(answer) if isinstance(answer, Reduced) else self._confirmed(answer)
-            case Reduced() | Confirmed() | CaseDigests() | CandidateDigests() | Warned():
+            case TriedDraws() if isinstance(heard.about, TryDraws):
+                self._tried(answer)
+            case Reduced() | Confirmed() | CaseDigests() | CandidateDigests() | TriedDraws() | Warned():
                 pass  # The campaign has not asked for it: a case of another user may say anything.
             case Refused(message):
                 self.fault = message
@@ -256,6 +258,7 @@ class CampaignLoop:
             case Ready():
                 self.uncounted = self.uncounted or answer.uncounted
                 self.loaded = answer.loaded
+                self.kinship.heard(answer.tries)
             case Done():
                 self._done(heard.slot, heard.about)
             case _:
@@ -270,7 +273,7 @@ class CampaignLoop:
                 took = self.now - slot.since
                 slot.aside_s += took
                 slot.known_s += took if slot.on_known else 0.0
-            case TakeDigests() | None:
+            case TakeDigests() | TryDraws() | Resemble() | None:
                 pass
             case Begin():
                 raise AssertionError("a worker has done what it answers with Ready")
@@ -286,7 +289,10 @@ class CampaignLoop:
             case Reduce(_, token) | Confirm(_, token):
                 if token in self.working:
                     self._ended_early(token, f"the worker was lost: {lost.how}")
-            case TakeDigests() | Begin() | None:
+            case TryDraws():
+                if (found := self.kinship.lost()) is not None:
+                    self._tried(found)
+            case TakeDigests() | Resemble() | Begin() | None:
                 pass
             case _:
                 assert_never(about)
@@ -389,4 +395,5 @@ class CampaignLoop:
             self.rows.early,
             versions(),
             self.second.open,
+            self.kinship.found,
         )

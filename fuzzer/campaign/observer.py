@@ -19,7 +19,12 @@ class Observer(Protocol):
         ...
 
     def on_start(self, settings: Settings) -> None:
-        """Once, before the first case. The settings' time is when the campaign ends, as `now` counts."""
+        """Once, before the first case. The settings' time is when the campaign ends, as `now` counts; None, too, where
+        that is not known yet."""
+        ...
+
+    def on_limits(self, settings: Settings) -> None:
+        """Once, where draws were tried before the first case: when the campaign ends is known from now on."""
         ...
 
     def on_tally(self, tally: Tally, now: float) -> None:
@@ -48,6 +53,10 @@ class Observers:
     def on_start(self, settings: Settings) -> None:
         for member in self.members:
             member.on_start(settings)
+
+    def on_limits(self, settings: Settings) -> None:
+        for member in self.members:
+            member.on_limits(settings)
 
     def on_tally(self, tally: Tally, now: float) -> None:
         for member in self.members:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from typing_extensions import assert_never
 
+from fuzzer.campaign.kinship import Kinship
 from fuzzer.processes.pool import Pool
 from fuzzer.processes.workforce import WorkerLost
 from fuzzer.protocol import (
@@ -27,6 +28,7 @@ from fuzzer.protocol import (
     Refused,
     Sample,
     TakeDigests,
+    TriedDraws,
     Warned,
 )
 from fuzzer.trial.determinism import Differs, DrawnOtherwise, NotAsked, Same, compared, hash_seeds
@@ -50,6 +52,7 @@ class SecondProcess:
     """One worker process that applies sampled cases again; started when there is something to ask it."""
 
     plan: Plan
+    kinship: Kinship = field(default_factory=lambda: Kinship(TriedDraws({}, 0, 0)))
     _waiting: deque[Sample] = field(default_factory=deque)
     _asked: dict[int, Sample] = field(default_factory=dict)
     _tries: dict[int, int] = field(default_factory=dict)
@@ -82,8 +85,12 @@ class SecondProcess:
         for heard in self._pool.answers(0.0):
             yield from self._take(heard.answer)
         for slot in self._pool.slots if self._pool is not None else ():
+            if not (slot.ready and slot.busy is None and self.kinship.known):
+                continue
+            if self.kinship.employs(self._pool, slot, now):
+                continue
             enough = len(self._waiting) >= BATCH or hurry or now - slot.since > BATCH_S
-            if slot.ready and slot.busy is None and self._waiting and enough:
+            if self._waiting and enough:
                 batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
                 self._asked = {sample.index: sample for sample in batch}
                 self._pool.command(slot, TakeDigests(tuple(self._asked)), now)
@@ -103,7 +110,15 @@ class SecondProcess:
                     yield from (_skipped(sample.index, LEFT_OUT) for sample in self._waiting)
                     self._waiting.clear()
             case (
-                Ready() | Warned() | Judged() | Killed() | Reduced() | Confirmed() | CaseDigests() | CandidateDigests()
+                Ready()
+                | Warned()
+                | Judged()
+                | Killed()
+                | Reduced()
+                | Confirmed()
+                | CaseDigests()
+                | CandidateDigests()
+                | TriedDraws()
             ):
                 pass  # It is asked for digests of cases only, and says those it has; code in it may say anything.
             case _:

@@ -38,7 +38,8 @@ from generators.targets import of_kind
 from oracles.activities import Applying, Working, described
 from oracles.checks import survives
 from oracles.family import go_on_guarded
-from oracles.forked import ChildRaised, Ended, forked, limit_memory
+from oracles.forked import ChildRaised, Ended, forked
+from oracles.process_state import limit_memory
 from oracles.reference.numbers import Numbers
 from oracles.trace import Raised
 from oracles.tvm_errors import headline

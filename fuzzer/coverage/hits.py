@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from corpus.regular_files import read_regular
 from fuzzer.coverage.block_map import BlockMap, FileRun
+from fuzzer.errors import of_system
 
 HITS_FILE = "coverage.hits"
 """Under OUT."""
@@ -74,7 +75,9 @@ def read_hits(path: Path) -> Hits:
     except FileNotFoundError:
         wanted = "; was the run made with --coverage?" if path.is_dir() else ""
         raise UnreadableHits(f"{file}: no such file{wanted}") from None
-    except (OSError, struct.error, ValueError, KeyError, TypeError) as error:
+    except OSError as error:
+        raise UnreadableHits(of_system(error)) from error
+    except (struct.error, ValueError, KeyError, TypeError) as error:
         raise UnreadableHits(f"{file}: not a file of hits ({type(error).__name__})") from error
     if any(not 0 <= run.start <= run.end <= count for run in hits.runs):
         raise UnreadableHits(f"{file}: not a file of hits: its source files are not within its blocks")

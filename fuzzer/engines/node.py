@@ -21,7 +21,19 @@ from fuzzer.processes.lines import line_of
 from fuzzer.processes.pool import Pool
 from fuzzer.processes.scratch import scratch_folder
 from fuzzer.processes.workforce import WorkerLost
-from fuzzer.protocol import Begin, Command, Confirm, Done, JudgeCases, Ready, Reduce, Refused, TakeDigests
+from fuzzer.protocol import (
+    Begin,
+    Command,
+    Confirm,
+    Done,
+    JudgeCases,
+    Ready,
+    Reduce,
+    Refused,
+    Resemble,
+    TakeDigests,
+    TryDraws,
+)
 
 STREAM_S = 1.0
 """Answers are sent on after so many seconds, many at once: a message of an engine costs as much as judging does."""
@@ -179,7 +191,7 @@ def limit_s(command: Command) -> float:
             return seconds + PATIENCE_S
         case Reduce(_, _, budget_s):
             return 3 * budget_s + PATIENCE_S
-        case Confirm() | TakeDigests() | Begin():
+        case Confirm() | TakeDigests() | TryDraws() | Resemble() | Begin():
             return PATIENCE_S
         case _:
             assert_never(command)

@@ -29,8 +29,9 @@ from generators.tvm_api import IRModule
 from oracles.activities import Asking, Building, Working, described
 from oracles.builds.needs import builder_of
 from oracles.checks import numeric, survives
-from oracles.forked import Ended, forked, limit_memory
+from oracles.forked import Ended, forked
 from oracles.oracle import BuildOracle, StepOracle
+from oracles.process_state import limit_memory
 from oracles.table import NEED_NUMBERS, ORACLES
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
 

@@ -19,7 +19,7 @@ from generators.case import EntryCall, Shape
 from generators.dtypes import Scalar
 from generators.tvm_api import IRModule
 from oracles.activities import Working, described
-from oracles.forked import limit_memory
+from oracles.process_state import limit_memory
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.numbers import Numbers

@@ -36,7 +36,8 @@ from generators.tvm_api import PASS_NAMES, IRModule
 from oracles.activities import Interpreting, Working, described
 from oracles.builds.needs import builder_of
 from oracles.checks.well_formed import complaint
-from oracles.forked import Ended, limit_memory
+from oracles.forked import Ended
+from oracles.process_state import limit_memory
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import DISCARDS, NoMeaning
 from oracles.reference.values import mostly_numbers

@@ -37,8 +37,8 @@ from oracles.activities import Interpreting, Working, described
 from oracles.checks import survives
 from oracles.checks.well_formed import complaint
 from oracles.family import go_on_guarded
-from oracles.forked import limit_memory
 from oracles.ir.compare import digest
+from oracles.process_state import limit_memory
 from oracles.verdict import CRASH
 
 DEADLINE_S = 30.0

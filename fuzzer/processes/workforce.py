@@ -16,13 +16,15 @@ from fuzzer.protocol import Answer, Command
 class Slot:
     """One worker. busy: its command that it has not answered yet, None while idle. since: when it got it, in seconds of
     the campaign. aside_s: the seconds that it has spent on reducing and confirming, known_s: on what looked like a
-    known cause. on_known: whether its command is about such."""
+    known cause. on_known: whether its command is about such. resembles: whether it knows the draws that cases are to
+    resemble."""
 
     busy: Command | None = None
     ready: bool = False
     aside_s: float = 0.0
     known_s: float = 0.0
     on_known: bool = False
+    resembles: bool = False
     since: float = 0.0
 
 

@@ -48,7 +48,7 @@ class Replayer:
     def row(self, found: Replayable) -> ReplayRow:
         """What a case does on this TVM."""
         if isinstance(found.case, CorruptCase):
-            return ReplayRow(found.slug, self.label, "error", found.case.reason)
+            return ReplayRow(found.slug, self.label, "error", str(found.case))
         try:
             text = read_regular(found.folder / REPRO, _MOST_TEXT).decode("utf-8", "replace")
         except OSError as error:

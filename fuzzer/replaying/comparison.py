@@ -20,7 +20,7 @@ from corpus.portable.wording import in_words_of_today
 from corpus.registry import Registry
 from corpus.store import StoredCase
 from fuzzer.replaying.ending import BrokenScript, Ending, Fails, Gone, Unportable, WrongByReference
-from oracles.evidence import AnotherForm, Died, Hung, LeftForVm, NotReadBack, OutOfMemory, ReferenceTrap
+from oracles.evidence import AnotherForm, Died, Hung, LeftForVm, NotReadBack, OutOfMemory, ReferenceTrap, SpoiltProcess
 from oracles.verdict import CRASH, HANG, WRONG_RESULT, Failed
 from reports.matrix import ReplayWord
 
@@ -136,6 +136,8 @@ def _runs_into_a_wall(case: StoredCase) -> bool:
 
 def _is_thrown(case: StoredCase) -> bool:
     """Whether something else than the script's own check showed the failure."""
+    if isinstance(case.evidence, SpoiltProcess):
+        return False
     return case.symptom == CRASH or isinstance(case.evidence, (Died, Hung, NotReadBack))
 
 

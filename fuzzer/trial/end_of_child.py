@@ -10,7 +10,7 @@ from typing_extensions import assert_never
 from fuzzer.protocol import Failure
 from oracles.activities import Activity, Applying, Asking, Blaming, Building, Interpreting, SettingUp, Working
 from oracles.checks import survives
-from oracles.evidence import Died, Hung
+from oracles.evidence import Died, Evidence, Hung, SpoiltProcess
 from oracles.forked import Ended
 from oracles.oracle import Runs
 from oracles.table import ORACLES
@@ -47,7 +47,7 @@ def judged_end(index: int, activity: Activity, ended: Ended, *, deadline_s: floa
     if found is None:
         return ReferenceStuck()
     oracle, culprit = found
-    message = f"no answer within {deadline_s:g} s" if ended.hung else f"{ended.how} in {culprit}"
+    message, evidence = _told(ended, culprit, deadline_s)
     return Failure(
         index,
         oracle,
@@ -56,8 +56,17 @@ def judged_end(index: int, activity: Activity, ended: Ended, *, deadline_s: floa
         stderr,
         culprit,
         "B",
-        evidence=Hung() if ended.hung else Died(ended.how),
+        evidence=evidence,
     )
+
+
+def _told(ended: Ended, culprit: str, deadline_s: float) -> tuple[str, Evidence]:
+    """The message of the failure, and its evidence."""
+    if ended.hung:
+        return f"no answer within {deadline_s:g} s", Hung()
+    if ended.spoilt:
+        return f"leaves its process with {ended.what}", SpoiltProcess(ended.what)
+    return f"{ended.how} in {culprit}", Died(ended.how)
 
 
 def _applies(activity: Activity) -> bool:

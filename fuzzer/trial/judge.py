@@ -22,6 +22,7 @@ from oracles.activities import Activity, Applying, Asking, Interpreting, Setting
 from oracles.ir.fingerprint import FINGERPRINTS
 from oracles.ir.verifier import COMPLAINTS
 from oracles.oracle import Oracle, Runs, StepOracle, TraceOracle
+from oracles.process_state import require_state
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import OPEN, NoMeaning, Unsure, Wrong
 from oracles.table import ORACLES
@@ -61,6 +62,7 @@ class _Trial:
             self.options.announce(activity(call.name))
             with self.record.timed("passes"):
                 yield
+            require_state()
 
         return applying
 
@@ -195,6 +197,8 @@ def _ask(trial: _Trial, row: StepOracle, step: Step) -> Verdict | None:
     trial.options.announce(Asking(row.name, step.call.name))
     with trial.record.timed("reference" if row.runs is Runs.REFERENCE else "oracles"):
         verdict = row.judge(step, trial.bench)
+    if row.runs is Runs.PASSES:
+        require_state()
     if trial.options.rejections and row.rejection is not None and step.error is not None:
         return row.rejection(step.error) if isinstance(verdict, Skipped) else verdict
     return verdict

@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 
 from typing_extensions import assert_never
 
+from corpus.causes.signature import normalise
 from fuzzer.protocol import Failure
 from fuzzer.trial.operators_met import MET, is_counted
 from fuzzer.trial.options import OnVerdict, unheard
 from generators.case import Tier
+from generators.passes.table import PASSES
 from oracles.table import tier_at
 from oracles.trace import Step
+from oracles.tvm_errors import in_a_line
 from oracles.verdict import Failed, Inconclusive, Passed, Skipped, Verdict
 from reports.tally import PassColumn, Tally, bump
 
@@ -55,6 +58,8 @@ class Record:
         self.counts.count_pass(name, "applied")
         if step.error is not None and step.error.explicit:
             self.counts.count_pass(name, "rejected")
+            if name not in PASSES:
+                self.counts.count_refusal(name, normalise(in_a_line(step.error), in_order=True))
         if step.changed:
             self.counts.count_pass(name, "changed")
 

@@ -1,23 +1,23 @@
-"""What makes passes fire that rarely do, where few are under test: some draws are tried before the campaign, and the
+"""What makes passes fire that rarely do, where few are under test: some draws are tried before the first case, and the
 choices of those on which such a pass fires are kept. A share of the cases then repeats the choices of one, but for a
 few. Worker processes only.
 
-The trials depend on the plan alone, so that every worker finds the same, and a case stays a function of its seed and
-index. They run in children, since a pass may end its process; a draw that does so is left out. With a draw that hangs
-the trials end, so that a campaign begins after one deadline and not after one for each.
+One worker tries them, and the campaign tells what it has found to every worker and keeps it with its checkpoint
+(`fuzzer.campaign.kinship`): it is a part of the plan, as the trials of slow passes end with a clock. They run in
+children, since a pass may end its process; a draw that does so is left out. With a draw that hangs the trials end, so
+that a campaign begins after one deadline and not after one for each.
 """
 
 from __future__ import annotations
 
 import mmap
+import time
 from collections import Counter
-from collections.abc import Mapping
-from types import MappingProxyType
 
 import msgspec
 
 from fuzzer.processes.lines import Say, said_by
-from fuzzer.protocol import Plan
+from fuzzer.protocol import Plan, TriedDraws, TryDraws
 from fuzzer.trial.repertoire import Repertoire
 from fuzzer.trial.unjudged import unjudged_steps
 from fuzzer.worker.draw import draw_from
@@ -26,8 +26,6 @@ from generators.passes.table import PASSES
 from generators.source import Choices, Echo, SeededSource
 from generators.unavailable import Unavailable
 
-TRIALS = 48
-"""Draws that are tried: a pass that fires in one of twenty is seen in nine of ten campaigns."""
 FEW = 4
 """With more passes under test than these, each gets its share of what is planted for all, and nothing is tried."""
 KEPT = 6
@@ -46,21 +44,19 @@ class _NothingDrawn(msgspec.Struct, frozen=True, tag=True):
     """A trial in which no program could be drawn."""
 
 
-def kin_of(plan: Plan, repertoire: Repertoire) -> Mapping[str, tuple[Choices, ...]]:
-    """By target, the choices of draws on which passes under test fire that do so on less than PLANTED_FLOOR of them."""
-    if not _wanted(plan, repertoire):
-        return MappingProxyType({})
-    trials = _tried(plan, repertoire)
+def kin_of(plan: Plan, repertoire: Repertoire, asked: TryDraws) -> TriedDraws:
+    """The draws on which passes under test fire that do so on less than PLANTED_FLOOR of those that were tried."""
+    trials, begun = _tried(plan, repertoire, asked)
     times = Counter(name for trial in trials for name in trial.fired)
     rare = {name for name, number in times.items() if number < PLANTED_FLOOR * len(trials)}
     kept: dict[str, tuple[Choices, ...]] = {}
     for trial in trials:
         if rare & set(trial.fired):
             kept[trial.target] = (*kept.get(trial.target, ()), trial.choices)[:KEPT]
-    return kept
+    return TriedDraws(kept, begun, asked.most)
 
 
-def _wanted(plan: Plan, repertoire: Repertoire) -> bool:
+def wants_trials(plan: Plan, repertoire: Repertoire) -> bool:
     """Whether something is tried: few passes are under test, one of them without shapes of program that are known to
     make it fire."""
     names = repertoire.under_test or ()
@@ -68,16 +64,19 @@ def _wanted(plan: Plan, repertoire: Repertoire) -> bool:
     return 0 < len(names) <= FEW and plan.corpus is None and len(known) < len(names)
 
 
-def _tried(plan: Plan, repertoire: Repertoire) -> list[_AppliedDraw]:
-    """The trials up to one that hangs, without those whose draw ended its child."""
+def _tried(plan: Plan, repertoire: Repertoire, asked: TryDraws) -> tuple[list[_AppliedDraw], int]:
+    """The trials up to one that hangs or the end of their time, without those whose draw ended its child; and how many
+    were begun."""
     found: list[_AppliedDraw] = []
-    begun = 0
+    begun, until = 0, time.monotonic() + asked.seconds
     current = mmap.mmap(-1, mmap.PAGESIZE)
-    while begun < TRIALS:
+    while begun < asked.most and time.monotonic() < until:
         first = begun
 
         def work(say: Say, first: int = first) -> None:
-            for number in range(first, TRIALS):
+            for number in range(first, asked.most):
+                if number > first and time.monotonic() >= until:
+                    return
                 current[0] = number
                 say(_trial(plan, repertoire, number))
 
@@ -86,7 +85,7 @@ def _tried(plan: Plan, repertoire: Repertoire) -> list[_AppliedDraw]:
         found += (answer for answer in answers if isinstance(answer, _AppliedDraw))
         if ended is not None and ended.hung:
             break
-    return found
+    return found, begun
 
 
 def _trial(plan: Plan, repertoire: Repertoire, number: int) -> _AppliedDraw | _NothingDrawn:

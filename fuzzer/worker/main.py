@@ -42,13 +42,16 @@ from fuzzer.protocol import (
     Reduce,
     Reduced,
     Refused,
+    Resemble,
     TakeDigests,
+    TryDraws,
     Warned,
 )
 from fuzzer.versions import ffi_version, passfuzz_version
 from oracles.activities import Activity, Working, described
 from oracles.family import go_on_guarded
-from oracles.forked import Ended, await_child, fork_child, limit_memory
+from oracles.forked import Ended, await_child, fork_child
+from oracles.process_state import limit_memory
 from oracles.tail import tail
 from reports.tally import Tally
 
@@ -131,7 +134,7 @@ class _Worker:
         from fuzzer.trial.options import oracle_names
         from fuzzer.trial.repertoire import LoadFault, repertoire_of
         from fuzzer.worker.child import before_forking
-        from fuzzer.worker.kin import kin_of
+        from fuzzer.worker.kin import wants_trials
         from oracles.builds.cpu_builds import GROUPS
 
         try:
@@ -148,11 +151,11 @@ class _Worker:
         before_forking(self.plan.targets)
         for line in _left_to_the_reference(self.plan.targets):
             self.say(Warned(line))
-        self._repertoire = replace(repertoire, kin=kin_of(self.plan, repertoire))
+        self._repertoire = repertoire
         if self.plan.probes is not None:
             self._uncounted = self._uncounted or probes.why_not(self.plan.probes)
         versions = str(tvm.__version__), ffi_version(), passfuzz_version()
-        self.say(Ready(*versions, self._uncounted, repertoire.loaded))
+        self.say(Ready(*versions, self._uncounted, repertoire.loaded, wants_trials(self.plan, repertoire)))
         return True
 
     def obey(self, command: Command) -> None:
@@ -166,6 +169,10 @@ class _Worker:
                 self._confirm(command)
             case TakeDigests():
                 self._say_digests(command)
+            case TryDraws():
+                self._try_draws(command)
+            case Resemble(kin):
+                self._repertoire = replace(self.repertoire, kin=kin)
             case Begin():
                 raise AssertionError("a worker begins once")
             case _:
@@ -223,6 +230,11 @@ class _Worker:
         last = (text.strip().splitlines() or ["no message"])[-1]
         counts = Tally(generated=1, invalid=1, skipped={f"own fault: {last.split(':')[0][:60]} in {where}": 1})
         return Judged(index, counts, own_fault=f"in {where}\n{text}")
+
+    def _try_draws(self, command: TryDraws) -> None:
+        from fuzzer.worker.kin import kin_of
+
+        self.say(kin_of(self.plan, self.repertoire, command))
 
     # --- findings ---------------------------------------------------------------------------------------
 

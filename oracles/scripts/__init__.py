@@ -24,6 +24,7 @@ No TVM is imported here: the campaign's process writes scripts, and it loads non
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Literal
 
@@ -52,6 +53,7 @@ from oracles.evidence import (
     OrderOfThreads,
     OutOfMemory,
     ReferenceTrap,
+    SpoiltProcess,
     WithoutDead,
 )
 from oracles.live_part import DEAD_VALUES, TIDYING
@@ -119,14 +121,8 @@ def named() -> frozenset[str]:
 def _of_evidence(evidence: Evidence | None, walls: bool) -> str | None:
     """The check that this evidence has for itself; None where the oracle's shows it."""
     match evidence:
-        case AcrossProcesses():
-            return "determinism.across_processes"
-        case WithoutDead():
-            return "dead_code.without_dead"
-        case GivenToCallTir():
-            return "type_soundness.given_to_call_tir"
-        case ChangedSignature():
-            return "attributes.changed_signature"
+        case AcrossProcesses() | WithoutDead() | GivenToCallTir() | ChangedSignature() | SpoiltProcess():
+            return _OF_ITS_OWN[type(evidence)]
         case ReferenceTrap(kind="use-after-kill" | "double-free"):
             return "numeric.killed"
         case ReferenceTrap(kind="out-of-bounds", of_storage=True):
@@ -143,6 +139,15 @@ def _of_evidence(evidence: Evidence | None, walls: bool) -> str | None:
             return None
         case _:
             assert_never(evidence)
+
+
+_OF_ITS_OWN: Mapping[type[Evidence], str] = {
+    AcrossProcesses: "determinism.across_processes",
+    WithoutDead: "dead_code.without_dead",
+    GivenToCallTir: "type_soundness.given_to_call_tir",
+    ChangedSignature: "attributes.changed_signature",
+    SpoiltProcess: "survives.spoilt_process",
+}
 
 
 def _of_oracle(oracle: str, expectations: bool) -> str:

@@ -13,6 +13,7 @@ from oracles.evidence import (
     Hung,
     OutOfMemory,
     ReferenceTrap,
+    SpoiltProcess,
 )
 from oracles.ir.kinds import IRKind, Piece
 from oracles.verdict import (
@@ -210,6 +211,13 @@ def test_what_a_module_holds_tells_hangs_and_nameless_crashes_of_a_pass_apart() 
             str(cause_of("survives", failed, "A", FailureFacts(holds=held))) for held in (("sort",), ("split",))
         )
         assert one != other and one.endswith(" on sort")
+
+
+def test_a_pass_that_spoils_its_process_is_told_by_what_it_leaves() -> None:
+    failed = Failed(
+        CRASH, "leaves its process with a lower RLIMIT_NOFILE", evidence=SpoiltProcess("a lower RLIMIT_NOFILE")
+    )
+    assert str(cause_of("survives", failed, "A")) == "A: leaves its process with a lower RLIMIT_NOFILE"
 
 
 def test_results_that_follow_addresses_are_told_by_the_rewrite() -> None:

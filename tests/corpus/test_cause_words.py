@@ -19,6 +19,7 @@ UNSEEN = {
     "corpus/causes/cause.py": {
         "a crash",
         "takes memory without bound",
+        "leaves its process with",
         "loses the attribute",
         "a store",
     },

@@ -18,7 +18,17 @@ from corpus.registry import SHIPPED, read_registry
 from corpus.scripts.repro import plain_text
 from corpus.wording import TAGS, severity_line, title_of_failure, undefined
 from generators.case import Case, EntryCall, ModuleText, PassCall, Tier
-from oracles.evidence import Died, Evidence, Hung, LeftForVm, NotANumber, OutOfMemory, ReferenceTrap, TrapKind
+from oracles.evidence import (
+    Died,
+    Evidence,
+    Hung,
+    LeftForVm,
+    NotANumber,
+    OutOfMemory,
+    ReferenceTrap,
+    SpoiltProcess,
+    TrapKind,
+)
 from oracles.scripts import script_for
 from oracles.verdict import CRASH, DOES_NOT_BUILD, HANG, WRONG_RESULT, Failed
 from tests.corpus.markdown_shape import shape
@@ -231,6 +241,8 @@ TITLES: list[tuple[Failed, str, str, str]] = [
     (Failed(CRASH, "AttributeError: 'GlobalVar' object has no name", OF_PYTHON), "survives", "FastMathTransform",
      "[Relax] FastMathTransform raises AttributeError: 'GlobalVar' object has no name"),
     (Failed(CRASH, "SIGSEGV in s_tir.X", ""), "survives", "s_tir.X", "[S-TIR] X crashes (SIGSEGV in s_tir.X)"),
+    (Failed(CRASH, "m", evidence=SpoiltProcess("a lower RLIMIT_NOFILE")), "survives", "FuseOps",
+     "[Relax] FuseOps leaves its process with a lower RLIMIT_NOFILE"),
     (Failed(CRASH, "SIGSEGV in codegen", ""), "build", "codegen",
      "[LLVM] tvm.compile crashes, or makes a module that does"),
     (Failed(CRASH, "SIGABRT in tirx.LowerIntrin", ""), "build", "tirx.LowerIntrin",

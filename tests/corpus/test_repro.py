@@ -36,6 +36,7 @@ from oracles.evidence import (
     OrderOfThreads,
     OutOfMemory,
     ReferenceTrap,
+    SpoiltProcess,
     WithoutDead,
 )
 from oracles.table import ORACLES
@@ -76,7 +77,7 @@ class Module:
 """
 OWN_MODULE = {"effects": PRINTS, "device_memory": ON_HOST}
 FAULTS = '''
-import os, time
+import os, resource, time
 import tvm
 from tvm import relax, tirx
 
@@ -182,6 +183,7 @@ def unbuildable(mod):
 PASSES = {
     "Die": as_pass("Die", lambda mod: os.kill(os.getpid(), 9)),
     "Raise": as_pass("Raise", raising),
+    "Limits": as_pass("Limits", lambda mod: resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20)) or mod),
     "Renamed": as_pass("Renamed", renamed),
     "InPlace": as_pass("InPlace", in_place),
     "Subtracting": as_pass("Subtracting", subtracting),
@@ -304,6 +306,7 @@ def test_the_traceback_of_tvm_is_shown(tmp_path: Path, oracle: str, name: str, s
 EVIDENCE: dict[str, tuple[str, str, Evidence]] = {
     "a pass that raises instead of hanging": ("survives", "Raise", Hung()),
     "a pass that raises instead of ending its process": ("survives", "Raise", Died("SIGSEGV")),
+    "a pass that lowers a limit": ("survives", "Limits", SpoiltProcess("a lower RLIMIT_NOFILE")),
     "a pass that raises without memory": ("survives", "Raise", OutOfMemory()),
     "another module each time": ("determinism", "Counting", AcrossProcesses()),
     "a dead constant": ("dead_binding", "Tallied", DeadBinding("constant")),

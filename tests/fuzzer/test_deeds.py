@@ -14,7 +14,19 @@ import pytest
 from fuzzer.commands.check import check_module
 from fuzzer.errors import EnvironmentFault
 from oracles.family import children
-from tests.deeds import CUT_OFF, DEEDS, EXIT, FROM_OUTSIDE, NOTHING, SIGNAL, Deed, is_alive, left_alive, write_hostile
+from tests.deeds import (
+    CUT_OFF,
+    DEEDS,
+    EXIT,
+    FROM_OUTSIDE,
+    NOTHING,
+    SIGNAL,
+    SPOILS,
+    Deed,
+    is_alive,
+    left_alive,
+    write_hostile,
+)
 from tests.fuzzer.test_campaign import wait_for
 from tests.patience import HANGS_S
 
@@ -31,7 +43,7 @@ class Module:
         a = R.add(x, x)
         return a
 """
-QUICK = {"Exit_100", "ReplacesPipes", "DeafDaemon"}
+QUICK = {"Exit_100", "ReplacesPipes", "DeafDaemon", "LimitsFiles", "LeavesAlarm"}
 """A deed of each kind, with those that were taken for success once."""
 AS_EXCEPTIONS = {"Exit0", "Exit5", "Interrupts", "RaisesBase", "RaisesOdd"}
 """What Python raises in a pass comes through TVM as a RuntimeError of the pass, or as a crash of TVM."""
@@ -78,7 +90,8 @@ def test_check_says_what_a_pass_did_to_its_process(deed: Deed, place: Path, tmp_
             assert ("numeric", deed.name) not in said
         else:
             assert (row.verdict, row.symptom, result.culprit, result.status()) == ("failed", "crash", deed.name, 1)
-            assert row.message == f"{deed.how} in {deed.name}"
+            said_of = f"leaves its process with {deed.how}" if deed.kind == SPOILS else f"{deed.how} in {deed.name}"
+            assert row.message == said_of
     assert left_alive(place) == []
 
 
@@ -100,7 +113,7 @@ def test_a_campaign_says_what_a_pass_did_to_its_process(deed: Deed, place: Path,
         # Its script has no pipe to lose, or kills who would hear of it: it is seen, and not confirmed.
         assert (ended.returncode, culprits) == (0, []), ended.stderr
         assert summary["inconclusive"].get(f"repro does not show it: survives {deed.name}"), summary["inconclusive"]
-    elif deed.kind in (EXIT, SIGNAL):
+    elif deed.kind in (EXIT, SIGNAL, SPOILS):
         assert (ended.returncode, set(culprits)) == (1, {deed.name}), ended.stderr
     elif deed.kind == FROM_OUTSIDE:
         # The campaign does not know what killed: each case is tried once more, then left out; without any it says so.

@@ -6,19 +6,23 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import json
+
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 
 import pytest
 
 from benchmarks.fires import fired
-from fuzzer.protocol import Plan
+from fuzzer.campaign.kinship import TRIALS
+from fuzzer.protocol import Plan, TriedDraws, TryDraws
 from fuzzer.trial.repertoire import Repertoire, repertoire_of
 from fuzzer.worker.draw import draw_experiment
-from fuzzer.worker.kin import FEW, kin_of
+from fuzzer.worker.kin import FEW, kin_of, wants_trials
 from generators import tvm_api
 from generators.passes.table import PASSES
 from generators.targets import DEFAULT
 from generators.unavailable import Unavailable
+from tests.patience import HANGS_S
 
 SELDOM = """
 import zlib
@@ -44,6 +48,7 @@ def make():
 PASSES = {"Seldom": make}
 """
 CASES = 60
+ASKED = TryDraws(TRIALS, HANGS_S)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +59,7 @@ def seldom(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Repertoire]:
     path.write_text(SELDOM)
     plan = Plan(7, load=str(path))
     repertoire = repertoire_of(plan)
-    return plan, replace(repertoire, kin=kin_of(plan, repertoire))
+    return plan, replace(repertoire, kin=kin_of(plan, repertoire, ASKED).kin)
 
 
 def share(plan: Plan, repertoire: Repertoire) -> float:
@@ -83,7 +88,16 @@ def test_the_cases_that_resemble_each_other_are_not_the_same(seldom: tuple[Plan,
 
 def test_every_worker_finds_the_same(seldom: tuple[Plan, Repertoire]) -> None:
     plan, repertoire = seldom
-    assert kin_of(plan, repertoire_of(plan)) == repertoire.kin
+    found = kin_of(plan, repertoire_of(plan), ASKED)
+    assert (found.kin, found.tried, found.of) == (repertoire.kin, TRIALS, TRIALS)
+    assert json.decode(json.encode(found), type=TriedDraws) == found
+
+
+def test_trials_end_with_their_number_and_with_their_time(seldom: tuple[Plan, Repertoire]) -> None:
+    plan, repertoire = seldom
+    assert kin_of(plan, repertoire, TryDraws(3, HANGS_S)).tried == 3
+    found = kin_of(plan, repertoire, TryDraws(TRIALS, 1e-6))
+    assert found.tried <= 1 and found.of == TRIALS
 
 
 def test_nothing_is_tried_for_passes_with_shapes_nor_for_many() -> None:
@@ -91,7 +105,7 @@ def test_nothing_is_tried_for_passes_with_shapes_nor_for_many() -> None:
     rest = tuple(name for name, row in PASSES.items() if not row.fires.recipes and not row.fires.prim_recipes)
     for names in ((), (planted,), rest[: FEW + 1]):
         plan = Plan(7, under_test=names)
-        assert not kin_of(plan, repertoire_of(plan)), names
+        assert not wants_trials(plan, repertoire_of(plan)), names
 
 
 HANGS = """
@@ -116,5 +130,6 @@ def test_a_pass_that_hangs_is_waited_for_once(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "hangs.py").write_text(HANGS)
     monkeypatch.setenv("SEEN", str(tmp_path / "seen"))
     plan = Plan(7, load=str(tmp_path / "hangs.py"), deadline_s=5.0)
-    assert not kin_of(plan, repertoire_of(plan))
+    found = kin_of(plan, repertoire_of(plan), ASKED)
+    assert (found.kin, found.tried, found.of) == ({}, 1, TRIALS)
     assert (tmp_path / "seen").read_text().split() == ["once"]

@@ -28,8 +28,11 @@ from fuzzer.protocol import (
     Reduce,
     Reduced,
     Refused,
+    Resemble,
     Sample,
     TakeDigests,
+    TriedDraws,
+    TryDraws,
     Warned,
 )
 from reports.tally import Tally, bump
@@ -38,7 +41,7 @@ PLAN = Plan(7, under_test=("A", "B"), kinds=("pipeline",), oracles=("numeric",),
 FAILURE = Failure(3, "numeric", "wrong result", "a\nb", "\x00é", "FuseOps", "A", step=2, tail=("LegalizeOps",))
 COMMANDS = (
     *(Begin(PLAN), JudgeCases((1, 2), 3.5), Reduce(FAILURE, 4, 2.0), Confirm(b"\x80\x04", 5)),
-    *(TakeDigests((5,)), TakeDigests(file="f")),
+    *(TakeDigests((5,)), TakeDigests(file="f"), TryDraws(48, 1.5), Resemble({"llvm": ((1, 1.0, True),)})),
 )
 SAMPLE = Sample(1, ("a", "b"), ("P",), ("B",), (True,))
 ANSWERS = (
@@ -46,6 +49,7 @@ ANSWERS = (
     *(Judged(3, Tally(cases=1, skipped={"x": 2}), (FAILURE,), SAMPLE), Judged(4, Tally(), own_fault="a\nb")),
     *(Reduced(1, b"\x00\xff"), Reduced(1, None, "SIGKILL"), Confirmed(2, b"\x80", True)),
     *(CaseDigests(1, ("a",), 0.5), CandidateDigests((("a", "b"), ("c",)))),
+    *(TriedDraws({"llvm": ((1, 1.0, True), ())}, 3, 48),),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -219,10 +220,11 @@ def test_a_case_without_its_script_is_an_error(tmp_path: Path) -> None:
 def test_a_corrupt_case_does_not_stop_the_others(tmp_path: Path) -> None:
     put(tmp_path, "good", "exit(0)", (HERE, "passes"))
     (tmp_path / "bad").mkdir()
-    (tmp_path / "bad" / "case.json").write_text("{")
-    assert [(row.case, row.outcome) for row in replay.replay(tmp_path, ()).rows] == [
-        ("bad", "error"),
-        ("good", "passes"),
+    path = tmp_path / "bad" / "case.json"
+    os.mkfifo(path)
+    assert [(row.case, row.outcome, row.message) for row in replay.replay(tmp_path, ()).rows] == [
+        ("bad", "error", f"{path}: not a regular file"),
+        ("good", "passes", ""),
     ]
 
 

@@ -11,7 +11,7 @@ from corpus.causes.signature import told_by
 from corpus.registry import KnownCause, Registry
 from fuzzer.replaying.comparison import is_recorded, outcome_of
 from fuzzer.replaying.ending import BrokenScript, Fails, Gone, ScriptEnd, Unportable, ending_of
-from oracles.evidence import AnotherForm, Died, Evidence, Hung, LeftForVm, NotReadBack, ReferenceTrap
+from oracles.evidence import AnotherForm, Died, Evidence, Hung, LeftForVm, NotReadBack, ReferenceTrap, SpoiltProcess
 from tests.fuzzer.test_replay import stored
 
 FILE = "/case/repro.py"
@@ -152,6 +152,13 @@ def test_a_script_that_reads_back_as_another_module_was_no_script_that_does_not_
     assert is_recorded(case, check, Registry())
     assert not is_recorded(replace(case, evidence=NotReadBack("script")), check, Registry())
     assert not is_recorded(replace(case, evidence=NotReadBack("JSON")), check, Registry())
+
+
+def test_what_a_spoilt_process_is_left_with_is_shown_by_the_script_s_own_check() -> None:
+    check = Fails("check", "RLIMIT_NOFILE was 1024 and is 20", "AssertionError", "assert state()[name] >= limit")
+    case = replace(stored(), symptom="crash", oracle="survives")
+    assert is_recorded(replace(case, evidence=SpoiltProcess("a lower RLIMIT_NOFILE")), check, Registry())
+    assert not is_recorded(replace(case, evidence=Died("SIGSEGV")), check, Registry())
 
 
 def test_of_an_operator_that_is_left_any_error_of_the_build_is_the_recorded_one() -> None:

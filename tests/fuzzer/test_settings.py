@@ -119,6 +119,11 @@ def test_wrong_options_are_refused_by_name_in_one_line(option: str, value: Any) 
     assert "\n" not in str(raised.value)
 
 
+def test_a_run_that_goes_on_names_every_option_that_it_refuses() -> None:
+    with pytest.raises(UsageError, match="leave out --seed, --passes, --fresh$"):
+        read_settings(resume=True, seed=1, passes="FuseOps", fresh=True, time="5s", fail_on="A")
+
+
 # --- workers and memory ---------------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from generators.case import PassCall
 from oracles.checks import survives
 from oracles.evidence import BuiltUntyped
 from oracles.trace import Raised
-from oracles.tvm_errors import headline
+from oracles.tvm_errors import headline, in_a_line
 from oracles.verdict import Failed, Passed, Skipped
 from tests.oracles.modules import DATAFLOW
 from tests.oracles.oracle_bench import RealBench, module_of, module_pass, row_of, step_of
@@ -160,14 +160,30 @@ def is_interrupted(module: Any) -> Any:
     raise KeyboardInterrupt
 
 
+def exits(module: Any) -> Any:
+    sys.exit()
+
+
 def is_not_written(module: Any) -> Any:
-    raise NotImplementedError
+    raise NotImplementedError("no tuples yet")
 
 
-@pytest.mark.parametrize(("does", "explicit"), [(ends, False), (is_interrupted, False), (is_not_written, True)])
-def test_what_ends_a_process_explains_nothing(does: Callable[[Any], Any], explicit: bool) -> None:
+@pytest.mark.parametrize(
+    ("does", "explicit", "said"),
+    [
+        (ends, False, "SystemExit: 0"),
+        (exits, False, "SystemExit: ends the process: sys.exit()"),
+        (is_interrupted, False, "KeyboardInterrupt: ends the process: raise KeyboardInterrupt"),
+        (is_not_written, True, "NotImplementedError: no tuples yet"),
+        (raises(RuntimeError, "no tuples"), True, "RuntimeError: no tuples"),
+    ],
+)
+def test_what_ends_a_process_explains_nothing_and_is_said(
+    does: Callable[[Any], Any], explicit: bool, said: str
+) -> None:
+    """Also of a kind that TVM does not know, and turns into a RuntimeError."""
     raised = RealBench().apply(module_pass(does, "Ends"), module_of(DATAFLOW))
-    assert isinstance(raised, Raised) and raised.explicit == explicit
+    assert isinstance(raised, Raised) and (raised.explicit, in_a_line(raised)) == (explicit, said)
 
 
 def test_the_headline_of_a_schedule_error_says_no_places() -> None:

@@ -94,7 +94,8 @@ def report_of(text: str) -> Report:
     counted = {name: {text: 1, "second": 1} for name in FIELDS if isinstance(getattr(Tally(), name), dict)}
     met = {name: {text: {text: (2, 1, 1)}, "second": {text: (2, 1, 0)}} for name in MET}
     tables = {name: {text: {}, "second": {}} for name in TABLES}
-    tally = tally_of({**dict.fromkeys(FIELDS, 1), **counted, **tables, **met})
+    refusals = {"refusals": {text: {text: 1}}}
+    tally = tally_of({**dict.fromkeys(FIELDS, 1), **counted, **tables, **met, **refusals})
     return Report(filled(RunFacts, text), tally, rows, (text, text))
 
 

@@ -49,10 +49,10 @@ from generators.tvm_api import IRModule, Pass
 from oracles.activities import Activity, Announce, Asking, Working, kind_of
 from oracles.checks import numeric
 from oracles.checks.numeric import change_of
-from oracles.forked import limit_memory
 from oracles.ir.fingerprint import fingerprint
 from oracles.nested import Part
 from oracles.oracle import Stage, StepOracle
+from oracles.process_state import limit_memory
 from oracles.reference.numbers import Numbers
 from oracles.trace import Position, Raised, Step
 from oracles.verdict import Failed, Skipped, Verdict

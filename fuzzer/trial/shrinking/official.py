@@ -37,9 +37,9 @@ from oracles.activities import Announce, Applying, Building
 from oracles.builds.build import passes_to_come
 from oracles.checks import pipelines
 from oracles.evidence import AcrossProcesses, BuiltUntyped, Died, Hung, OutOfMemory
-from oracles.forked import limit_memory
 from oracles.ir.fingerprint import fingerprint
 from oracles.oracle import Stage, StepOracle, TraceOracle
+from oracles.process_state import limit_memory
 from oracles.table import BUILD, ORACLES
 from oracles.tvm_errors import in_a_line, raised_from
 from oracles.verdict import CODEGEN, CRASH, DOES_NOT_BUILD

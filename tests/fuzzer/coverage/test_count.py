@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -82,6 +83,16 @@ def test_what_is_no_file_of_hits(content: bytes | None, tmp_path: Path) -> None:
         (tmp_path / HITS_FILE).write_bytes(content)
     with pytest.raises(UnreadableHits, match=HITS_FILE):
         read_hits(tmp_path)
+
+
+def test_a_file_of_hits_that_is_not_read_is_named_with_the_reason(tmp_path: Path) -> None:
+    large, pipe = tmp_path / "large", tmp_path / "pipe"
+    with large.open("wb") as file:
+        file.truncate(1 << 29)
+    os.mkfifo(pipe)
+    for path, why in ((large, "536,870,912 bytes, more than the 268,435,456 that passfuzz reads"), (pipe, "not a reg")):
+        with pytest.raises(UnreadableHits, match=f"^{re.escape(str(path))}: {why}"):
+            read_hits(path)
 
 
 def test_names_in_a_file_of_hits_are_within_its_blocks(tmp_path: Path) -> None:
