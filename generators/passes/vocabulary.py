@@ -29,31 +29,36 @@ _PREFIX = "relax."
 _NAMESPACE = "op"
 """What operators are attributes of, as in `relax.op.add`."""
 _NESTED = ("tuples_of_tuples", "nested_outputs") * KNOBS.repeats.nested
+_UNREAD = ("private_unused_outputs", "kernel_unused_outputs")
 SHAPES = {
     "If": ("if_branches", "private_in_branch", *("if_on_truths",) * KNOBS.repeats.if_on_truths),
     "MatchCast": ("match_cast_redundant", "match_cast_defines_symbol"),
     "Tuple": ("tuple_bound", "tuple_nested", "nested_results", *_NESTED),
-    "TupleGetItem": ("tuple_bound", "several_outputs", "private_tuple_arguments", "nested_results", *_NESTED),
+    "TupleGetItem": ("tuple_bound", "several_outputs", "private_tuple_arguments", "nested_results", *_UNREAD, *_NESTED),
     "GlobalVar": (
         *("private_calls", "private_twins", "private_calls_symbolic", "recursive_private", "private_shared"),
         *("polymorphic_private", "private_unused_parameters", "private_parameter_defines_symbol"),
-        *("private_tuple_arguments", "private_unused_outputs", "private_in_branch"),
+        *("private_tuple_arguments", "private_unused_outputs", "private_in_branch", "private_copies"),
     ),
-    "ShapeExpr": ("symbolic_shapes", "shape_of"),
+    "ShapeExpr": ("symbolic_shapes", "shape_of", "compound_dims", "compound_dims_of_private"),
     "Function": ("recursive_private", "local_functions_capturing", "returned_closures", "recursive_local"),
     "relax.memory.view": ("memory_views",),
     "relax.memory.ensure_zero_offset": ("memory_views",),
-    "relax.call_tir": ("call_tir_scalars", "kernels_in_a_row", "kernel_of_two_shapes"),
+    "relax.call_tir": (
+        *("call_tir_scalars", "kernels_in_a_row", "kernel_of_two_shapes", "kernel_unused_outputs", "kernel_twins"),
+    ),
+    "relax.matmul": ("siblings",),
+    **dict.fromkeys(("relax.zeros", "relax.ones", "relax.full", "relax.broadcast_to"), ("filled_operands",)),
     "relax.call_tir_inplace": ("call_tir_inplace",),
     "relax.memory.alloc_storage": ("kernels_in_a_row", "kernels_of_symbols"),
     "relax.builtin.alloc_tensor": ("kernels_in_a_row", "kernels_of_symbols"),
-    "relax.nn.conv2d": ("converted_conv2d",),
+    "relax.nn.conv2d": ("converted_conv2d", "siblings"),
     "relax.reshape": ("elementwise_on_alias",),
     "relax.layout_transform": ("layout_transform_pairs", "operator_names"),
     "relax.call_builtin_with_ctx": ("returned_closures", "recursive_local"),
 }
-"""The recipes that hold a node of Relax, or an operator that is no row of the table, those with the most to tell
-several times."""
+"""The recipes that hold a node of Relax, or an operator in a way that chains of operators do not, those with the most
+to tell several times."""
 PRIM_SHAPES = {
     "While": ("counting_up",),
     "assume": ("facts_in_one_place",),
