@@ -66,8 +66,8 @@ PRIM_SHAPES = {
     "continue_loop": ("jumps",),
     "break_loop": ("jumps",),
     "IfThenElse": ("first_turns",),
-    "SeqStmt": ("several_stores",),
-    "AllocBuffer": ("carried_lives",),
+    "SeqStmt": ("several_stores", "joined_loops"),
+    "AllocBuffer": ("carried_lives", "joined_loops"),
 }
 """The shapes of PrimFunc that hold a node or an intrinsic of TIR in a way that matters."""
 BLOCK_SHAPES = {"match_buffers": ("matched_regions",)}
