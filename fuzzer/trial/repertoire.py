@@ -98,7 +98,8 @@ def load_passes(path: Path, tell: Tell = lambda _line: None) -> tuple[dict[str, 
         raise LoadFault(str(useless)) from useless
     for line in ignored(passes, contracts):
         tell(f"{path}: ignored: {line}")
-    return {name: with_vocabulary(row, passes[name]) for name, row in rows.items()}, {"PASSES": passes}
+    folder = path.parent.absolute()
+    return {name: with_vocabulary(row, passes[name], folder) for name, row in rows.items()}, {"PASSES": passes}
 
 
 def _in_its_space(row: PassRow, made: object) -> PassRow:

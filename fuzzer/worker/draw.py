@@ -125,8 +125,8 @@ def _asked_for() -> frozenset[str]:
 
 
 def _weight(name: str) -> int:
-    """Shapes that no row of the table asks for are planted here or nowhere, hence more often."""
-    return 1 if name in _asked_for() else KNOBS.shape.unasked
+    """Shapes that no row of the table asks for are planted here or nowhere, hence more often; so are some others."""
+    return KNOBS.shape.unasked if RECIPES[name].for_any or name not in _asked_for() else 1
 
 
 def _program_for(

@@ -43,11 +43,11 @@ class ArgumentKnobs:
 class RepeatKnobs:
     """How often a recipe stands in a list of recipes for one pass, where others stand once."""
 
-    chains: int = 6
+    chains: int = 9
     """For a loaded pass: most rewrite operators, and the one that its code names is drawn in chains."""
     if_on_truths: int = 4
     """For code that names If: of the recipes with an If, this one has the most to tell."""
-    nested: int = 2
+    nested: int = 3
     """For code that names tuples: nested ones have more to tell than flat ones."""
 
 

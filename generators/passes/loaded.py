@@ -28,9 +28,10 @@ _FIELDS = ("phase", "form", *_YES_OR_NO)
 _RECIPES = (
     *("chains",) * KNOBS.repeats.chains,
     *("private_twins", "tuples_of_tuples", "tuple_bound", "nested_outputs", "if_on_truths", "twin_branches"),
-    "duplicate_constants",
+    *("duplicate_constants", "private_unused_outputs", "kernel_unused_outputs", "private_copies", "kernel_twins"),
+    *("siblings", "filled_operands", "compound_dims"),
 )
-"""Shapes of program that rewrites of operators, functions, tuples, branches and constants look for."""
+"""Shapes of program that rewrites of operators, functions, tuples, branches, constants and shapes look for."""
 _ON_BLOCKS = frozenset({Feature.PRIM_FUNCS, Feature.PART_BLOCKS})
 _ON_ANYTHING = frozenset({Feature.ANY_PRIM_FUNCS})
 _WHY = "the contract in the loaded file"

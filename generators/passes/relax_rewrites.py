@@ -88,7 +88,7 @@ MATMUL_ROWS = (
         "src/relax/transform/combine_parallel_matmul.cc: one matmul of concatenated weights, then slices",
         Place(HIGH),
         promise=Promise(meaning=Meaning.ROUNDED, idempotent=False),
-        fires=Fires(recipes=("parallel_matmuls", "parallel_matmuls_with_bias"), rate=Rate(6)),
+        fires=Fires(recipes=("parallel_matmuls", "parallel_matmuls_with_bias", "siblings"), rate=Rate(6)),
     ),
     PassRow(
         "ReorderTakeAfterMatmul",

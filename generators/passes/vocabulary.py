@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import ast
 import linecache
+import sys
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import replace
 from functools import partial
-from types import CellType, FunctionType
+from importlib.util import resolve_name
+from pathlib import Path
+from types import CellType, FunctionType, ModuleType
 
 from generators.operators.table import OPERATORS
 from generators.passes.knobs import KNOBS
@@ -26,31 +29,36 @@ _PREFIX = "relax."
 _NAMESPACE = "op"
 """What operators are attributes of, as in `relax.op.add`."""
 _NESTED = ("tuples_of_tuples", "nested_outputs") * KNOBS.repeats.nested
+_UNREAD = ("private_unused_outputs", "kernel_unused_outputs")
 SHAPES = {
     "If": ("if_branches", "private_in_branch", *("if_on_truths",) * KNOBS.repeats.if_on_truths),
     "MatchCast": ("match_cast_redundant", "match_cast_defines_symbol"),
     "Tuple": ("tuple_bound", "tuple_nested", "nested_results", *_NESTED),
-    "TupleGetItem": ("tuple_bound", "several_outputs", "private_tuple_arguments", "nested_results", *_NESTED),
+    "TupleGetItem": ("tuple_bound", "several_outputs", "private_tuple_arguments", "nested_results", *_UNREAD, *_NESTED),
     "GlobalVar": (
         *("private_calls", "private_twins", "private_calls_symbolic", "recursive_private", "private_shared"),
         *("polymorphic_private", "private_unused_parameters", "private_parameter_defines_symbol"),
-        *("private_tuple_arguments", "private_unused_outputs", "private_in_branch"),
+        *("private_tuple_arguments", "private_unused_outputs", "private_in_branch", "private_copies"),
     ),
-    "ShapeExpr": ("symbolic_shapes", "shape_of"),
+    "ShapeExpr": ("symbolic_shapes", "shape_of", "compound_dims", "compound_dims_of_private"),
     "Function": ("recursive_private", "local_functions_capturing", "returned_closures", "recursive_local"),
     "relax.memory.view": ("memory_views",),
     "relax.memory.ensure_zero_offset": ("memory_views",),
-    "relax.call_tir": ("call_tir_scalars", "kernels_in_a_row", "kernel_of_two_shapes"),
+    "relax.call_tir": (
+        *("call_tir_scalars", "kernels_in_a_row", "kernel_of_two_shapes", "kernel_unused_outputs", "kernel_twins"),
+    ),
+    "relax.matmul": ("siblings",),
+    **dict.fromkeys(("relax.zeros", "relax.ones", "relax.full", "relax.broadcast_to"), ("filled_operands",)),
     "relax.call_tir_inplace": ("call_tir_inplace",),
     "relax.memory.alloc_storage": ("kernels_in_a_row", "kernels_of_symbols"),
     "relax.builtin.alloc_tensor": ("kernels_in_a_row", "kernels_of_symbols"),
-    "relax.nn.conv2d": ("converted_conv2d",),
+    "relax.nn.conv2d": ("converted_conv2d", "siblings"),
     "relax.reshape": ("elementwise_on_alias",),
     "relax.layout_transform": ("layout_transform_pairs", "operator_names"),
     "relax.call_builtin_with_ctx": ("returned_closures", "recursive_local"),
 }
-"""The recipes that hold a node of Relax, or an operator that is no row of the table, those with the most to tell
-several times."""
+"""The recipes that hold a node of Relax, or an operator in a way that chains of operators do not, those with the most
+to tell several times."""
 PRIM_SHAPES = {
     "While": ("counting_up",),
     "assume": ("facts_in_one_place",),
@@ -58,8 +66,8 @@ PRIM_SHAPES = {
     "continue_loop": ("jumps",),
     "break_loop": ("jumps",),
     "IfThenElse": ("first_turns",),
-    "SeqStmt": ("several_stores",),
-    "AllocBuffer": ("carried_lives",),
+    "SeqStmt": ("several_stores", "joined_loops"),
+    "AllocBuffer": ("carried_lives", "joined_loops"),
 }
 """The shapes of PrimFunc that hold a node or an intrinsic of TIR in a way that matters."""
 BLOCK_SHAPES = {"match_buffers": ("matched_regions",)}
@@ -70,10 +78,10 @@ _NODES = SHAPES.keys() | PRIM_SHAPES.keys() | BLOCK_SHAPES.keys()
 _GROUPS = frozenset(parts[1] for parts in (name.split(".") for name in OPERATORS) if len(parts) > 2)
 
 
-def with_vocabulary(row: PassRow, make: Callable[..., object]) -> PassRow:
+def with_vocabulary(row: PassRow, make: Callable[..., object], folder: Path | None = None) -> PassRow:
     """The row of a loaded pass with the operators that its factory's code names, recipes with the nodes, and what
-    makes the passes of TVM fire that it applies; passes of TIR have the last alone."""
-    words = words_of(make)
+    makes the passes of TVM fire that it applies; passes of TIR have the last alone. folder: that of the loaded file."""
+    words = words_of(make, folder)
     like = like_passes(row, words)
     if not row.fires.recipes:
         return like
@@ -134,23 +142,29 @@ def shapes_named(words: Set[str]) -> tuple[str, ...]:
     return tuple(recipe for node, recipes in SHAPES.items() if node in known for recipe in recipes)
 
 
-def words_of(make: Callable[..., object]) -> set[str]:
-    """What a function names, or those of its file that it uses: in strings ("relax.add", "add"), as attributes
-    (`relax.op.add`), and nodes of Relax. Nothing where there is no file with its source."""
+def words_of(make: Callable[..., object], folder: Path | None = None) -> set[str]:
+    """What a function names, or those of its file and of files in the folder that it uses: in strings ("relax.add",
+    "add"), as attributes (`relax.op.add`), and nodes of Relax. Nothing where there is no file with its source.
+
+    Nothing is imported for this: of a module that no import has reached yet, all that the file says counts.
+    """
     bound = make.func if isinstance(make, partial) else make
-    names = _Words(getattr(bound, "__module__", ""))
+    names = _Words(getattr(bound, "__module__", ""), folder)
     names.read(make)
     return names.found
 
 
 class _Words:
-    """The words of the literals, the operators and the nodes of Relax in the code of one module that something uses."""
+    """The words of the literals, the operators and the nodes of Relax in the code that something uses, as far as it is
+    that of one module, or of modules in a folder."""
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, folder: Path | None) -> None:
         self.found: set[str] = set()
         self._module = module
+        self._folder = folder
         self._seen: set[int] = set()
         self._files: dict[str, dict[int, list[ast.AST]]] = {}
+        self._unread: set[Path] = set()
 
     def read(self, value: object) -> None:
         """Adds what is in a value that code uses: a function, also one of `functools.partial`, a class, a literal or a
@@ -162,10 +176,10 @@ class _Words:
         self._seen.add(id(value))
         if isinstance(value, FunctionType):
             self.found.update({value.__name__} & _CONSTRUCTORS)
-            if value.__module__ == self._module:
+            if self._is_own(value.__module__):
                 self._read_function(value)
         elif isinstance(value, type):
-            if value.__module__ == self._module:
+            if self._is_own(value.__module__):
                 self._each(part for part in vars(value).values() if isinstance(part, FunctionType))
         elif isinstance(value, partial):
             self._each((value.func, *value.args, *value.keywords.values()))
@@ -177,6 +191,45 @@ class _Words:
     def _each(self, values: Iterable[object]) -> None:
         for value in values:
             self.read(value)
+
+    def _is_own(self, module: str) -> bool:
+        return module == self._module or self._loaded(module) is not None
+
+    def _loaded(self, module: str) -> ModuleType | None:
+        """A module of the folder that is imported already."""
+        path, there = self._path(module), sys.modules.get(module)
+        file = getattr(there, "__file__", None)
+        return there if path is not None and file is not None and Path(file).resolve() == path.resolve() else None
+
+    def _path(self, module: str) -> Path | None:
+        """The file in the folder that an import of the module would find there."""
+        if self._folder is None or not module:
+            return None
+        base = self._folder.joinpath(*module.split("."))
+        return next((path for path in (Path(f"{base}.py"), base / "__init__.py") if path.is_file()), None)
+
+    def _read_import(self, module: str, names: Iterable[str]) -> None:
+        """What an import inside of a function brings in."""
+        there = self._loaded(module)
+        if there is not None:
+            self._each(getattr(there, name, None) for name in names)
+        elif module not in sys.modules and (path := self._path(module)) is not None and path not in self._unread:
+            self._unread.add(path)
+            for part in _parsed(str(path)):
+                for node in ast.walk(part):
+                    self._read_node(node, {})
+
+    def _of_module(self, owner: ast.expr, name: str, names: Mapping[str, object]) -> object:
+        """The value of `owner.name`, where the owner is a module of the folder; else None."""
+        match owner:
+            case ast.Name(id=variable):
+                held = names.get(variable)
+            case ast.Attribute(value=outer, attr=inner):
+                held = self._of_module(outer, inner, names)
+            case _:
+                return None
+        own = isinstance(held, ModuleType) and self._loaded(held.__name__) is not None
+        return getattr(held, name, None) if own else None
 
     def _read_function(self, function: FunctionType) -> None:
         self._each(_content(cell) for cell in function.__closure__ or ())
@@ -197,6 +250,15 @@ class _Words:
                 self.read(names.get(name))
             case ast.Attribute(value=owner, attr=name):
                 self.found.update({name} & (_NODES | _CONSTRUCTORS | _MARKS), _operator(owner, name))
+                self.read(self._of_module(owner, name, names))
+            case ast.ImportFrom(module=module, level=level, names=brought):
+                package = str(names.get("__package__") or "")
+                origin = "." * level + (module or "")
+                if level == 0 or package:
+                    self._read_import(resolve_name(origin, package), [alias.name for alias in brought])
+            case ast.Import(names=brought):
+                for alias in brought:
+                    self._read_import(alias.name, ())
 
 
 def _content(cell: CellType) -> object:
@@ -209,16 +271,20 @@ def _content(cell: CellType) -> object:
 def _definitions(path: str) -> dict[int, list[ast.AST]]:
     """The bodies of the functions and lambdas of a file, by the line on which their code begins; {} for text
     that is not Python."""
-    linecache.checkcache(path)
-    try:
-        tree = ast.parse("".join(linecache.getlines(path)))
-    except SyntaxError:
-        return {}
     found: dict[int, list[ast.AST]] = {}
-    for node in ast.walk(tree):
+    for node in (node for part in _parsed(path) for node in ast.walk(part)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             found.setdefault(_first_line(node), []).extend([node.body] if isinstance(node, ast.Lambda) else node.body)
     return found
+
+
+def _parsed(path: str) -> list[ast.stmt]:
+    """The statements of a file; [] for text that is not Python."""
+    linecache.checkcache(path)
+    try:
+        return ast.parse("".join(linecache.getlines(path))).body
+    except SyntaxError:
+        return []
 
 
 def _first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> int:

@@ -120,7 +120,7 @@ def _hidden_parameter(s: Scope, rank: int, values: Range) -> Value:
 
 
 RECIPES = (
-    Recipe("polymorphic_private", polymorphic_private),
+    Recipe("polymorphic_private", polymorphic_private, for_any=True),
     Recipe("impure_private", impure_private, plain=True),
     Recipe("private_shared", private_shared),
 )

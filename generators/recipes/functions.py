@@ -28,10 +28,17 @@ Build = Callable[[Scope], None]
 
 
 def private(
-    s: Scope, build: Build, *, count: int = 1, symbolic: bool = False, name: str | None = None
+    s: Scope,
+    build: Build,
+    *,
+    count: int = 1,
+    symbolic: bool = False,
+    name: str | None = None,
+    kept_alone: bool = False,
 ) -> PrivateFunction:
-    """A private function of up to `count` random statements around the shape that `build` plants and keeps."""
-    frame = FunctionFrame(s.frame.module, symbolic=symbolic, level=s.frame.level + 1, prefix="w")
+    """A private function of up to `count` random statements around the shape that `build` plants and keeps.
+    kept_alone: it returns a tuple of what `build` keeps, and nothing else."""
+    frame = FunctionFrame(s.frame.module, symbolic=symbolic, level=s.frame.level + 1, prefix="w", kept_alone=kept_alone)
     function, result = draw_function(s.source, frame, SIMPLE, s.source.integer(0, count), [build])
     gvar = s.frame.module.add(name or s.frame.module.new_name("sub"), function)
     callee = PrivateFunction(gvar, tuple(frame.parameters), result, not frame.impure)
@@ -102,7 +109,7 @@ def parameter_defines_symbol(s: Scope) -> None:
         if inner.source.flip(KNOBS.functions.symbol_in_tensor):
             b.parameter(inner, [n])
         else:
-            _shape_parameter(inner, n)
+            shape_parameter(inner, n)
         one = tvm_api.constant(np.array(1.0), "float32")
         filled = b.call(inner, relax.op.full(relax.ShapeExpr([n.expr, 2]), one, "float32"), Range(1, 1, True))
         x = b.parameter(inner, (2,))
@@ -113,7 +120,8 @@ def parameter_defines_symbol(s: Scope) -> None:
         finish_result(s, called(s, callee))
 
 
-def _shape_parameter(s: Scope, symbol: SymbolicDim) -> None:
+def shape_parameter(s: Scope, symbol: SymbolicDim) -> None:
+    """A new parameter that is the shape of this one dim."""
     var = s.frame.new_var(tvm_api.ShapeType([symbol.expr]), stem="p")
     s.frame.parameters.append((var, ParameterSpec((symbol.extent,), "int64", is_shape=True)))
     s.values.append(ShapeValue(var, (symbol,), (symbol.extent,)))
@@ -178,25 +186,6 @@ def private_unused_parameters(s: Scope) -> None:
     callee = private(s, build)
     for _ in range(s.source.integer(1, 2)):
         finish_result(s, called(s, callee))
-
-
-def private_unused_outputs(s: Scope) -> None:
-    """A private function that returns a tuple; callers use some fields, and not always the same."""
-    count = s.source.integer(2, 4)
-
-    def build(inner: Scope) -> None:
-        x = b.parameter(inner, inner.draw_dims((0, 2), static=True))
-        for _ in range(count):
-            x = b.unary(inner, x, b.SIMPLE_UNARY[:3], exported=True)
-            b.keep(inner, x)
-
-    callee = private(s, build, count=0)
-    for _ in range(s.source.integer(1, 2)):
-        result = called(s, callee)
-        if isinstance(result, TupleValue):
-            s.values.remove(result)
-        used = b.item(s, result, s.source.integer(0, 1)) if isinstance(result, TupleValue) else result
-        b.finish(s, used)
 
 
 def private_functions_unused(s: Scope) -> None:
@@ -321,7 +310,6 @@ RECIPES = (
     Recipe("private_parameter_defines_symbol", parameter_defines_symbol),
     Recipe("private_tuple_arguments", private_tuple_arguments),
     Recipe("private_unused_parameters", private_unused_parameters),
-    Recipe("private_unused_outputs", private_unused_outputs),
     Recipe("private_functions_unused", private_functions_unused),
     Recipe("private_in_branch", private_in_branch, plain=True),
     Recipe("local_functions", local_functions),

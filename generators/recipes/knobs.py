@@ -122,6 +122,12 @@ class ElementwiseRecipeKnobs:
     """A cast leads back to the first dtype."""
     matrix: float = 0.7
     """The operand has rank 2, else 3."""
+    filled_neutral: float = 0.75
+    """The one number of a filled operand is the one that its operator leaves values as they are with."""
+    filled_dim_of_one: float = 0.6
+    """The other operand has one element along an axis."""
+    filled_again: float = 0.3
+    """The result meets another filled operand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +212,12 @@ class MatmulKnobs:
     """A branch lacks its bias, or its activation."""
     bias_scalar: float = 0.06
     """A bias has one element."""
+    sibling_depends: float = 0.1
+    """One of the products hangs on the result of another: then they cannot be one."""
+    sibling_ends_at_once: float = 0.5
+    """What follows a product stands before the next product, else after all of them."""
+    siblings_joined: float = 0.2
+    """The ends are joined along the axis of the widths again."""
     take_last_axis: float = 0.75
     """take goes along the last axis, else along the first of three."""
     axes_otherwise: float = 0.1
@@ -262,6 +274,16 @@ class FunctionRecipeKnobs:
     """It captures a second value."""
     after_recursion: float = 0.6
     """A recursive call is followed by an operator: else its result is that of the branch."""
+    results: tuple[int, int] = (3, 5)
+    """Results of a function or a kernel of which callers read some: two have too few orders."""
+    result_read: float = 0.45
+    """A caller reads a result."""
+    last_unread: float = 0.6
+    """The last result of a kernel is none of those that a caller reads."""
+    read_into_tuple: float = 0.4
+    """The results that a caller has read come out in one tuple, in the order in which it read them."""
+    copy_of_same_shape: float = 0.3
+    """A copy of a function has the shape of one before it, else a shape of its own."""
     name_of_global: float = 0.6
     """The name that a local function would be lifted to is that of another function."""
 
@@ -282,6 +304,10 @@ class SymbolicKnobs:
     """shape_of is of a symbolic shape."""
     shape_parameter: float = 0.7
     """tensor_to_shape is of a parameter, else of a constant."""
+    symbol_first: float = 0.5
+    """What defines the symbol of compound dims is a parameter before them, else one after them."""
+    compound_called: float = 0.4
+    """A function of compound dims is called with an expression over a symbol, else with numbers."""
     shape_computed: float = 0.3
     """Its operand is computed."""
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
-from tvm import relax
+import tvm_ffi
+from tvm import relax, tirx
 
 from generators import tvm_api
 from generators.ranges import Range, Ranges
 from generators.recipes import blocks as b
 from generators.recipes.bindings import either
+from generators.recipes.functions import called, finish_result, private, shape_parameter
 from generators.recipes.kernels import bounded
 from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
-from generators.relax.frames import FunctionFrame
+from generators.relax.frames import FunctionFrame, PrivateFunction
 from generators.relax.functions import draw_function
 from generators.relax.scope import INDEX, Drawn, Scope
-from generators.relax.values import Dim, ShapeValue, SymbolicDim, Value
-from generators.tvm_api import Expr, RelaxFunction
+from generators.relax.values import AnyValue, Dim, ShapeValue, SymbolicDim, Value, dims_of
+from generators.source import favour
+from generators.tvm_api import Expr, RelaxFunction, Var
 from generators.unavailable import Unavailable
 
 
@@ -182,6 +187,83 @@ def indices_of_shape(s: Scope) -> None:
     b.finish(s, index, out)
 
 
+def _compound(s: Scope, symbol: SymbolicDim) -> SymbolicDim:
+    """An expression over a symbol."""
+    n, value = symbol.expr, symbol.extent
+    e, number = s.source.pick(((n * 2, value * 2), (n + 1, value + 1), (n * 2 + 1, value * 2 + 1), (n + 3, value + 3)))
+    return SymbolicDim(e, number, str(e))
+
+
+def _defined(s: Scope, symbol: SymbolicDim) -> None:
+    """A parameter that has the symbol alone: a shape, or a tensor."""
+    if s.source.flip():
+        shape_parameter(s, symbol)
+    else:
+        b.parameter(s, [symbol])
+
+
+def _of_compound_dims(s: Scope, n: SymbolicDim) -> Value:
+    """A value made of a parameter in whose dims a symbol stands only within expressions. Some other parameter has the
+    symbol alone, before this one or after it."""
+    if s.source.flip(KNOBS.symbolic.symbol_first):
+        _defined(s, n)
+    dim = _compound(s, n)
+    x = b.parameter(s, s.source.pick(([dim], [dim, 2], [3, dim], [dim, _compound(s, n)])))
+    kind = favour(s.source, "unary", "filled", "twice", "joined")
+    if kind == "filled":
+        ones = b.call(s, relax.op.ones(s.shape_expr(x.dims or ()), x.dtype), Range(1, 1, True))
+        return b.add(s, x, ones)
+    if kind == "twice":
+        return b.add(s, x, b.parameter(s, x.dims or ()))
+    y = b.unary(s, x)
+    return b.call(s, relax.op.concat([y.expr, x.expr], 0), y.range.hull(x.range)) if kind == "joined" else y
+
+
+def compound_dims(s: Scope) -> None:
+    """Parameters of main whose dims are expressions of a symbol, like twice a length or one more than it."""
+    s.frame.symbolic = True
+    n = s.frame.new_symbol(s.source)
+    b.finish(s, _of_compound_dims(s, n))
+
+
+def compound_dims_of_private(s: Scope) -> None:
+    """The same for a private function: what calls it gives numbers, or expressions of symbols of its own."""
+    s.frame.symbolic = True
+    symbols: dict[Var, int] = {}
+
+    def build(inner: Scope) -> None:
+        b.keep(inner, _of_compound_dims(inner, inner.frame.new_symbol(inner.source)))
+        symbols.update(inner.frame.symbols)
+
+    callee = private(s, build, count=0, symbolic=True)
+    for _ in range(s.source.integer(1, 2)):
+        by_symbol = s.source.flip(KNOBS.symbolic.compound_called)
+        finish_result(s, _called_by_symbols(s, callee, symbols) if by_symbol else called(s, callee))
+
+
+def _called_by_symbols(s: Scope, callee: PrivateFunction, symbols: Mapping[Var, int]) -> AnyValue:
+    """A call with new parameters in whose dims new symbols stand for those of the function."""
+    own = {symbol: s.frame.new_symbol_of(value) for symbol, value in symbols.items()}
+
+    def of_caller(dim: Expr) -> Expr:
+        return tvm_ffi.structural_map(dim, (tirx.Var, lambda symbol: own[symbol].expr if symbol in own else symbol))
+
+    arguments: list[Expr] = []
+    for var, spec in callee.parameters:
+        ty = tvm_api.type_of(var)
+        if spec.fields is not None:
+            raise Unavailable("a tuple")
+        if spec.is_shape:
+            arguments.append(relax.ShapeExpr([of_caller(dim) for dim in ty.values]))
+        else:
+            exprs = [of_caller(dim) for dim in ty.shape.values]
+            arguments.append(b.parameter(s, dims_of(exprs, s.frame.symbols) or (), spec.dtype, spec.range).expr)
+    value = s.emit(Drawn(relax.Call(callee.gvar, arguments), callee.result))
+    if value is None:
+        raise Unavailable("the result is of no use")
+    return value
+
+
 def kernel_of_two_shapes(s: Scope) -> None:
     """One operator for two symbolic shapes on the same operands: lowered, two calls of one PrimFunc that only the
     type of the result tells apart."""
@@ -204,6 +286,8 @@ def kernel_of_two_shapes(s: Scope) -> None:
 
 RECIPES = (
     Recipe("kernel_of_two_shapes", kernel_of_two_shapes),
+    Recipe("compound_dims", compound_dims),
+    Recipe("compound_dims_of_private", compound_dims_of_private),
     Recipe("symbolic_shapes", symbolic_shapes),
     Recipe("symbol_of_functions", symbol_of_functions),
     Recipe("symbolic_upper_bound", symbolic_upper_bound),

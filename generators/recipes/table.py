@@ -10,6 +10,7 @@ from generators.recipes import (
     callers,
     convolution,
     elementwise,
+    filled_operands,
     functions,
     kernels,
     layouts,
@@ -19,8 +20,10 @@ from generators.recipes import (
     nested_values,
     recursion,
     schedulable,
+    siblings,
     symbolic,
     twins,
+    unused_outputs,
     weights,
 )
 from generators.recipes.recipe import Recipe as Recipe
@@ -30,10 +33,13 @@ from generators.relax.scope import Scope
 RECIPES: dict[str, Recipe] = join(
     matmul.RECIPES
     + convolution.RECIPES
+    + siblings.RECIPES
     + elementwise.RECIPES
+    + filled_operands.RECIPES
     + bindings.RECIPES
     + functions.RECIPES
     + callers.RECIPES
+    + unused_outputs.RECIPES
     + twins.RECIPES
     + weights.RECIPES
     + symbolic.RECIPES

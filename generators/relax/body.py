@@ -165,6 +165,8 @@ def draw_result(scope: Scope) -> Expr:
     Values that the frame keeps come first; else late values and unread ones are preferred: a value that does not come
     out is judged by no number. Some used ones come out as well.
     """
+    if scope.frame.kept_alone and scope.frame.kept:
+        return _tuple_of(scope, scope.frame.kept)
     tensors = [v for v in scope.values if isinstance(v, (Value, TupleValue)) and _is_var(v.expr)]
     computed = [v for v in tensors if v.expr not in scope.frame.parameter_vars] or tensors
     if not computed:
@@ -183,8 +185,13 @@ def draw_result(scope: Scope) -> Expr:
     exprs = [v.expr for v in chosen if not any(v.expr.same_as(k) for k in kept)] + kept
     if source.flip(scope.knobs.results.nested) and len(exprs) > 1:
         exprs = _grouped(scope, exprs)
+    return _tuple_of(scope, exprs)
+
+
+def _tuple_of(scope: Scope, exprs: Sequence[Expr]) -> Expr:
+    """The expressions in a tuple, written out or bound."""
     whole = relax.Tuple(exprs)
-    return whole if source.flip(scope.knobs.results.written_out) else _bound_tuple(scope, whole)
+    return whole if scope.source.flip(scope.knobs.results.written_out) else _bound_tuple(scope, whole)
 
 
 def _grouped(scope: Scope, exprs: list[Expr]) -> list[Expr]:

@@ -104,6 +104,8 @@ class FunctionFrame:
     """Variables whose value depends on no parameter."""
     kept: list[Var] = field(default_factory=list)
     """Variables that the function should return."""
+    kept_alone: bool = False
+    """It returns all of these in a tuple, in their order, and nothing else."""
     attributes: dict[str, Any] = field(default_factory=dict)
     """Attributes of the finished function."""
     loss_place: int = 0
@@ -151,10 +153,14 @@ class FunctionFrame:
 
     def new_symbol(self, source: Source) -> SymbolicDim:
         """A new symbolic dim that the next parameter will define."""
+        return self.new_symbol_of(source.pick((2, 3, 4, 1, 5)))
+
+    def new_symbol_of(self, value: int) -> SymbolicDim:
+        """The same with this value in the first entry call."""
         name = f"{'nmkpqrstuw'[len(self.symbols) % 10]}{'' if len(self.symbols) < 10 else len(self.symbols)}"
         symbol = tvm_api.symbol(name)
-        self.symbols[symbol] = source.pick((2, 3, 4, 1, 5))
-        return SymbolicDim(symbol, self.symbols[symbol], name)
+        self.symbols[symbol] = value
+        return SymbolicDim(symbol, value, name)
 
     def new_late_symbol(self, value: int) -> SymbolicDim:
         """A symbol for a match_cast to define inside the body."""

@@ -35,7 +35,8 @@ def draw_function(
     result = draw_result(scope)
     blocks += close_block(scope)
     _define_symbols(source, frame)
-    return _finished(frame, blocks, result), _range_of(scope, result)
+    known = relax.Tuple(frame.kept) if frame.kept_alone and frame.kept else result  # also where it is bound to a name
+    return _finished(frame, blocks, result), _range_of(scope, known)
 
 
 def draw_loss_function(

@@ -6,7 +6,7 @@ Each template gives a PrimFunc for exact dims, the range of its result, and the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -18,8 +18,8 @@ from generators import tvm_api
 from generators.ranges import Range
 from generators.relax.body import Statement
 from generators.relax.scope import Drawn, Scope
-from generators.relax.values import Dim, Value, dim_expr
-from generators.tvm_api import Expr, PrimFunc, Var
+from generators.relax.values import AnyValue, Dim, Value, dim_expr
+from generators.tvm_api import Expr, GlobalVar, PrimFunc, Var
 
 _DTYPES = ("float32", "int32", "float16", "int64")
 
@@ -141,13 +141,22 @@ _TEMPLATES: tuple[Callable[[Scope], tuple[list[Value], TeFunction]], ...] = (
 def draw_call_tir(s: Scope) -> None:
     """A call_tir of a new PrimFunc; symbolic dims come in through the buffers' shapes."""
     operands, body = s.source.pick(_TEMPLATES)(s)
+    call_of(s, kernel_of(s, body), operands, body)
+
+
+def kernel_of(s: Scope, body: TeFunction) -> GlobalVar:
+    """The name of a new PrimFunc of these tensors."""
     function = te.create_prim_func(body.tensors).without_attr("global_symbol")
     module = s.frame.module
-    gvar = module.add(module.new_name("prim"), function)
+    return module.add(module.new_name("prim"), function)
+
+
+def call_of(s: Scope, kernel: GlobalVar, operands: Sequence[Value], body: TeFunction) -> AnyValue | None:
+    """Binds a call_tir of the kernel, whose results have the types and the ranges of these tensors."""
     types = [tvm_api.tensor_type([dim_expr(d) for d in dims], dtype) for dims, dtype in body.outputs]
     out = types[0] if len(types) == 1 else types
-    call = relax.op.call_tir(gvar, relax.Tuple([v.expr for v in operands]), out)
-    s.emit(Drawn(call, body.ranges[0] if len(types) == 1 else body.ranges))
+    call = relax.op.call_tir(kernel, relax.Tuple([v.expr for v in operands]), out)
+    return s.emit(Drawn(call, body.ranges[0] if len(types) == 1 else body.ranges))
 
 
 @cache

@@ -307,4 +307,12 @@ PREDICATES: dict[str, Callable[[Program], bool]] = {
     "impure_private": any_of(has("relax.print"), has("relax.assert_op")),
     "private_shared": calls_to_functions(2),
     "polymorphic_private": one_function_of_several_shapes,
+    "kernel_unused_outputs": has("relax.call_tir"),
+    "kernel_twins": has("relax.call_tir", 2),
+    "private_copies": calls_to_functions(2),
+    "siblings": any_of(has(MATMUL, 3), has("relax.nn.conv2d", 3)),
+    "filled_operands": any_of(has("relax.add"), has("relax.multiply"), has("relax.subtract"), has("relax.divide"),
+                              has("relax.maximum")),
+    "compound_dims": symbolic,
+    "compound_dims_of_private": calls_to_functions(1),
 }  # fmt: skip

@@ -13,7 +13,7 @@ from dataclasses import replace
 from tvm import tirx
 
 from generators.ranges import Range
-from generators.source import Source
+from generators.source import Source, favour
 from generators.tir.expressions import Operands
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft
 from generators.tir.launch import made_of
@@ -147,6 +147,33 @@ def _read_in_another_order(site: Site) -> Stmt:
     return sequence(loop(draft, one, length, stored), loop(draft, two, length, read))
 
 
+def _joined(site: Site) -> Stmt:
+    """Two loops that only a temporary buffer joins: the second reads it some elements before or after where it is, and
+    in some cases where it is as well. Its loop is shorter, begins later, or asks whether there is such an element; or
+    the last elements were there before."""
+    draft, source, turns = site.draft, site.draft.source, any_length(site)
+    by = 1 if source.flip(KNOBS.dependences.by_one) else 2
+    shift, start = favour(source, (by, 0), (-by, by), (-by, 0))
+    guarded = start + shift < 0 or source.flip(KNOBS.dependences.joined_guarded)
+    length = turns if guarded else draft.extent(int(turns.value) + by)
+    before = not guarded and not start and source.flip()
+    joint = filled(site, length, role="alloc") if before else new_unfilled(site, (length,), role="alloc")
+    shown = filled(site, draft.extent(int(turns.value) + start))
+    (one, here), (two, there) = counted(draft, turns if before else length), counted(draft, turns, start)
+    stored = store(joint, value_of(inside(site, here), joint.dtype, here.term), [one])
+    if not before:
+        site.tensors.append(joint)
+    at = moved(draft, two, shift)
+    leaves = [element(joint, at)]
+    if not start and source.flip(KNOBS.dependences.joined_here):
+        leaves.append(element(joint, two))
+    read: Stmt = store(shown, value_of(inside(site, there), shown.dtype, *leaves), [two])
+    if guarded:
+        test = tirx.LT(at, length.expr) if shift > 0 else tirx.GE(at, draft.number(0))
+        read = tirx.IfThenElse(test, read, None)
+    return sequence(loop(draft, one, here.extent, stored), loop(draft, two, turns, read, start=start))
+
+
 def elsewhere(draft: FunctionDraft, index: Expr, length: Extent, by: int) -> tuple[Expr, ...]:
     """Other places below the length for an index: from the end, moved on and around, and back as far as it goes."""
     return (
@@ -227,9 +254,19 @@ _KINDS: tuple[Callable[[Site], Stmt], ...] = (
     _of_one_element,
     _exchanged,
     _read_in_another_order,
+    _joined,
     _triangle,
     _below_zero,
     _product,
 )
 
-RECIPES = (PrimRecipe("dependences", draw_dependences, host=True),)
+
+def draw_joined_loops(source: Source) -> PrimProgram:
+    """One or two pairs of loops, each joined by a buffer."""
+    return among(source, lambda site: sequence(*(_joined(site) for _ in range(source.integer(1, 2)))))
+
+
+RECIPES = (
+    PrimRecipe("dependences", draw_dependences, host=True),
+    PrimRecipe("joined_loops", draw_joined_loops, host=True),
+)

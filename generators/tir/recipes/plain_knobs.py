@@ -161,6 +161,10 @@ class DependenceKnobs:
     """What an iteration stores is read by a later one; else it reads what a later one stores."""
     by_one: float = 0.65
     """It is the next one, else the one after that."""
+    joined_guarded: float = 0.4
+    """Such a loop asks whether there is the element that it reads, where its length would allow it not to."""
+    joined_here: float = 0.4
+    """A loop that reads a temporary buffer beside where it is reads it there, too."""
     sums: float = 0.5
     """Of numbers of 8 bits a sum or a difference, else a product."""
     triangle: int = 5

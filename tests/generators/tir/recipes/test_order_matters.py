@@ -67,6 +67,20 @@ def inlined(sequence: Any) -> Any:
     return tirx.SeqStmt([substituted(one, names) for one in kept]) if len(kept) > 1 else sequence
 
 
+def merged(sequence: Any) -> Any:
+    """Neighbouring loops over the same numbers are one."""
+    made: list[Any] = []
+    for one in sequence.seq:
+        last = made[-1] if made else None
+        both = isinstance(one, tirx.For) and isinstance(last, tirx.For)
+        if both and tvm_ffi.structural_equal([one.min, one.extent], [last.min, last.extent]):
+            body = substituted(one.body, {one.loop_var: last.loop_var})
+            made[-1] = tirx.For(last.loop_var, last.min, last.extent, last.kind, tirx.SeqStmt([last.body, body]))
+        else:
+            made.append(one)
+    return tirx.SeqStmt(made) if len(made) > 1 else made[0]
+
+
 def whole(realized: Any) -> Any:
     return s_tir.SBlockRealize(realized.iter_values, tirx.IntImm("bool", 1), realized.block)
 
@@ -118,6 +132,7 @@ def differ(before: list[np.ndarray], after: Any, program: Program) -> bool:
     [
         (LOOPS, tirx.For, backwards, 12),
         (LOOPS, tirx.SeqStmt, inlined, 6),
+        ("joined_loops", tirx.SeqStmt, merged, 12),
         (LOOPS, tirx.FloorDiv, truncated, 4),
         (LOOPS, tirx.Mul, narrow, 4),
         (BLOCKS, s_tir.SBlockRealize, whole, 12),
@@ -138,7 +153,7 @@ def test_what_does_not_ask_changes_numbers(name: str, kind: type, change: Callab
     assert changed >= least
 
 
-@pytest.mark.parametrize("name", [LOOPS, TURNS, BLOCKS])
+@pytest.mark.parametrize("name", [LOOPS, TURNS, BLOCKS, "joined_loops"])
 def test_everything_that_is_drawn_has_a_meaning(name: str) -> None:
     assert len(drawn(name)) > DRAWS // 2
     for program in drawn(name):
