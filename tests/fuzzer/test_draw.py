@@ -16,8 +16,9 @@ from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.judge import judge
 from fuzzer.trial.options import options_of
 from fuzzer.trial.repertoire import repertoire_of
-from fuzzer.worker.draw import Planting, draw_experiment
+from fuzzer.worker.draw import draw_experiment
 from fuzzer.worker.knobs import KNOBS
+from fuzzer.worker.plantings import Planting
 from generators.passes.row import Role
 from generators.passes.table import PASSES, the
 from generators.program import Program
