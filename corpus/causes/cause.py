@@ -374,7 +374,8 @@ _DIVISIONS = nodes("Div", "Mod", "FloorDiv", "FloorMod")
 
 def _of_numbers(kind: str, blamed: str, known: FailureFacts) -> Cause:
     if blamed == CODEGEN:
-        return Cause(blamed, f"{kind}: {', '.join(known.stored) or 'a store'}", certain=bool(known.stored))
+        run = known.stored or known.operators  # The latter call functions of TVM, and no PrimFunc.
+        return Cause(blamed, f"{kind}: {', '.join(run) or 'a store'}", certain=bool(run))
     if known.misdone:
         return Cause(blamed, f"{kind}: {known.misdone}")
     what = known.rewrite

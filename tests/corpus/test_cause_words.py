@@ -27,6 +27,7 @@ UNSEEN = {
     "fuzzer/trial/cause/folded.py": set(),
     "fuzzer/trial/cause/left_for_vm.py": {", and does not say why"},
     "fuzzer/trial/cause/lowered.py": {"with the number"},
+    "fuzzer/trial/cause/of_step.py": set(),
     "fuzzer/trial/cause/primitives.py": set(),
     "oracles/broken.py": {"a variable of the pass's own is out of its scope", "an If in a dataflow block"},
     "oracles/ir/kinds.py": {

@@ -133,5 +133,5 @@ PASSES = {"Mine": made}
 def test_rows_of_a_load_file_carry_what_the_files_beside_it_name(loaded: Path) -> None:
     loaded.write_text(PASS, encoding="utf-8")
     rows, _ = load_passes(loaded)
-    assert rows["Mine"].vocabulary.operators == ("relax.add", "relax.nn.relu")
-    assert set(SHAPES["If"]) <= set(rows["Mine"].vocabulary.shapes)
+    assert rows["Mine"].fires.vocabulary.operators == ("relax.add", "relax.nn.relu")
+    assert set(SHAPES["If"]) <= set(rows["Mine"].fires.vocabulary.shapes)

@@ -9,7 +9,7 @@ from corpus.causes.cause import FailureFacts
 from corpus.causes.throw_site import sites
 from fuzzer.trial.cause.look import Look
 from fuzzer.trial.cause.of_step import of_step
-from fuzzer.trial.cause.seen_at_once import has_code_for_each
+from fuzzer.trial.cause.seen_at_once import has_code_for_each, operators_in
 from fuzzer.trial.cause.taken import Taken
 from generators.passes.table import TIR_PIPELINE
 from oracles.broken import IN_TIR, broken, retyped, types_of
@@ -42,7 +42,7 @@ def of_codegen(look: Look) -> FailureFacts:
                 return FailureFacts(retyped=what, retyped_by=LOWERING if named else step.call.name)
         if step.call.name == LEGALIZE:
             legal = step.after
-    return FailureFacts(stored=words_of(stored_kinds(legal)))
+    return FailureFacts(stored=words_of(stored_kinds(legal)), operators=operators_in(look.case.module))
 
 
 def broken_before(look: Look) -> FailureFacts | None:
