@@ -13,6 +13,7 @@ from corpus.causes.signature import operators_in
 from corpus.causes.tracebacks import crashing_function, of_runtime, raised_text, raising_frame
 from corpus.escapes import one_line
 from corpus.scripts.repro import script_of
+from corpus.scripts.syntax import syntax_of
 from corpus.store import StoredCase
 from generators.case import ModuleText
 from generators.passes.table import TIR_PASSES
@@ -182,7 +183,7 @@ def _only_operator(module: ModuleText) -> str:
 def _without_infix(module: ModuleText) -> bool:
     """Whether nothing is computed by an operator of Python's, as far as the script says: what is kept as JSON may be no
     Python."""
-    return module.json is None and not any(isinstance(node, _INFIX) for node in ast.walk(ast.parse(module.script)))
+    return module.json is None and not any(isinstance(node, _INFIX) for node in ast.walk(syntax_of(module.script)))
 
 
 def _how_it_crashed(stored: StoredCase, detail: str) -> str:

@@ -51,11 +51,12 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
             "number_of",
             "rate",
             "regular_files",
-            "scripts/rewrites",
+            "scripts/syntax",
             "toml_text",
             "wanted",
             "whole_folder",
         ),
+        ("scripts/rewrites",),
         (
             "arrays_file",
             "causes/blamed",

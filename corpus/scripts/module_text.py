@@ -18,6 +18,7 @@ import numpy as np
 
 from corpus.encoding import INLINE_ELEMENTS
 from corpus.scripts import rewrites, script_losses
+from corpus.scripts.syntax import syntax_of
 from generators.case import ModuleText
 from generators.dtypes import OF_ML_DTYPES, Array, numpy_dtype
 
@@ -67,7 +68,7 @@ def without_imports(text: str) -> str:
     UnreadableModule when the text is not Python, or imports something other than tvm and numpy.
     """
     try:
-        tree = ast.parse(text)
+        tree = syntax_of(text)
     except SyntaxError as error:
         raise UnreadableModule(f"line {error.lineno}: {error.msg}") from error
     except ValueError as error:  # a null byte

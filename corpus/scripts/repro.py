@@ -24,6 +24,7 @@ from corpus.scripts.repro_body import (
     stands_in_the_pipeline,
 )
 from corpus.scripts.repro_imports import imports_for, needs_late_annotations
+from corpus.scripts.syntax import syntax_of
 from corpus.store import StoredCase
 from generators.targets import DEFAULT, TARGETS
 from oracles.builds.needs import row_of
@@ -89,7 +90,7 @@ def plain_text(stored: StoredCase, verified_by: str = "", call: str = "") -> str
 
 def _one_blank_line(text: str) -> str:
     """The script without a blank line after another, but for those inside of its strings."""
-    strings = [node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.Constant, ast.JoinedStr))]
+    strings = [node for node in ast.walk(syntax_of(text)) if isinstance(node, (ast.Constant, ast.JoinedStr))]
     inside = {line for node in strings for line in range(node.lineno, node.end_lineno or node.lineno)}
     kept: list[str] = []
     for number, line in enumerate(text.split("\n"), 1):

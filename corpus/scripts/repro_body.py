@@ -16,6 +16,7 @@ from corpus.scripts.repro_calls import CallLines, Calls
 from corpus.scripts.repro_passes import PassLines
 from corpus.scripts.script_losses import with_helper
 from corpus.scripts.statements import folded
+from corpus.scripts.syntax import syntax_of
 from corpus.store import StoredCase
 from generators.case import Case, ModuleText
 from generators.passes.official import rest_of_pipeline
@@ -232,7 +233,7 @@ def _has_local_functions(module: ModuleText) -> bool:
     """Whether a function stands in another, as far as the script says: what is kept as JSON may be no Python."""
     if module.json is not None:
         return False
-    functions = [node for node in ast.walk(ast.parse(module.script)) if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in ast.walk(syntax_of(module.script)) if isinstance(node, ast.FunctionDef)]
     return any(isinstance(inner, ast.FunctionDef) for one in functions for part in one.body for inner in ast.walk(part))
 
 
@@ -249,7 +250,7 @@ def module_text(stored: StoredCase, single: bool, plain: bool = False) -> tuple[
     if module.json is not None:
         return FRAMES.get_template("module_json.py.j2").render(single=single, plain=plain), "Module"
     script = without_imports(module.script)
-    statements = ast.parse(script).body
+    statements = syntax_of(script).body
     first = min(node.lineno for node in (statements[0], *getattr(statements[0], "decorator_list", ())))
     names = [node.name for node in statements if isinstance(node, ast.ClassDef)]
     # The printer writes its imports as comments above the first statement.

@@ -20,6 +20,7 @@ from corpus.encoding import INLINE_ELEMENTS
 from corpus.finding import Expectation, OutputTolerance
 from corpus.frames import FRAMES
 from corpus.scripts.module_text import array_source, number_source
+from corpus.scripts.syntax import syntax_of
 from corpus.store import StoredCase, to_json
 from generators.case import Argument, Shape
 from generators.dtypes import OF_ML_DTYPES, Array
@@ -203,7 +204,7 @@ def _call(stored: StoredCase, expectation: Expectation, ways: _Ways) -> ScriptCa
 
 def _function(script: str, name: str) -> ast.FunctionDef | None:
     try:
-        nodes = ast.walk(ast.parse(script))
+        nodes = ast.walk(syntax_of(script))
     except SyntaxError:
         return None
     return next((node for node in nodes if isinstance(node, ast.FunctionDef) and node.name == name), None)

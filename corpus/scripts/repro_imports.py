@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ast
 
+from corpus.scripts.syntax import syntax_of
+
 _OF_TVM = ("relax", "s_tir", "tirx")
 _MODULES = {
     "shutil": "import shutil",
@@ -30,7 +32,7 @@ def imports_for(text: str, plain: bool = False) -> str:
 
     plain: for a script for an issue. Names of `_STANDARD` count too.
     """
-    used = _used(ast.parse(text))
+    used = _used(syntax_of(text))
     lines = [f"import {name}" for name in _STANDARD if name in used and plain]
     lines += [line for name, line in _MODULES.items() if name in used]
     of_tvm = [name for name in _OF_TVM if name in used]
@@ -53,7 +55,7 @@ def _used(tree: ast.AST) -> set[str]:
 def needs_late_annotations(script: str) -> bool:
     """Whether Python cannot evaluate annotations of functions: they name TypeVars, have R.Prim(value=...), or name a
     dimension of a buffer before the parameter that is it."""
-    functions = [node for node in ast.walk(ast.parse(script)) if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in ast.walk(syntax_of(script)) if isinstance(node, ast.FunctionDef)]
     annotations = [p.annotation for f in functions for p in f.args.args] + [f.returns for f in functions]
     nodes = [node for annotation in annotations if annotation for node in ast.walk(annotation)]
     names = {node.id for node in nodes if isinstance(node, ast.Name)}

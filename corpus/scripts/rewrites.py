@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import TypeAlias
 
+from corpus.scripts.syntax import syntax_of
+
 Edits: TypeAlias = "Iterator[tuple[ast.expr | ast.stmt, str]]"
 """Expressions and statements, and the text that is to stand in their place."""
 
@@ -67,7 +69,7 @@ def _source(script: str, node: ast.expr) -> str:
 
 
 def _calls(script: str) -> list[ast.Call]:
-    return [node for node in ast.walk(ast.parse(script)) if isinstance(node, ast.Call)]
+    return [node for node in ast.walk(syntax_of(script)) if isinstance(node, ast.Call)]
 
 
 def _type_arguments(script: str) -> Edits:
@@ -112,7 +114,7 @@ def _mode_of_take_backward(script: str) -> Edits:
 
 def _bound_empty_tuples(script: str) -> Edits:
     """Relax prints a dataflow block whose output is an empty tuple as `a: R.Tuple` above it and `R.tuple()` in it."""
-    for node in ast.walk(ast.parse(script)):
+    for node in ast.walk(syntax_of(script)):
         body = getattr(node, "body", ())  # that of a lambda is an expression
         for one, other in pairwise(body if isinstance(body, list) else ()):
             match one, other:
@@ -144,7 +146,7 @@ def _scalar_types(script: str) -> Edits:
 
 def _scalars_of_64_bits(script: str) -> Edits:
     """Relax prints the int64 of a call of a variable, of a sum and of an index as a bare number, an int32 there."""
-    functions = [node for node in ast.walk(ast.parse(script)) if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in ast.walk(syntax_of(script)) if isinstance(node, ast.FunctionDef)]
     relax = [node for node in functions if any("R.function" in ast.unparse(d) for d in node.decorator_list)]
     for call in [node for function in relax for node in ast.walk(function) if isinstance(node, ast.Call)]:
         name = ast.unparse(call.func)
@@ -177,7 +179,7 @@ def _axes_from_int32(script: str) -> Edits:
 
 def _ill_formed(script: str) -> Edits:
     """A module that TVM's checkers refuse is parsed where the script says that it is not to be checked."""
-    for node in ast.parse(script).body:
+    for node in syntax_of(script).body:
         for decorator in getattr(node, "decorator_list", ()):
             if ast.unparse(decorator) == "I.ir_module":
                 yield decorator, f"I.ir_module({UNCHECKED})"
@@ -192,7 +194,7 @@ def _empty_shapes(script: str) -> Edits:
 
 def _void_calls(script: str) -> Edits:
     """A PrimFunc that calls another gets an empty tuple in TVMScript, and void from passes that were made before."""
-    functions = [node for node in ast.walk(ast.parse(script)) if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in ast.walk(syntax_of(script)) if isinstance(node, ast.FunctionDef)]
     prims = [node for node in functions if any("T.prim_func" in ast.unparse(d) for d in node.decorator_list)]
     for node in [node for function in prims for node in ast.walk(function) if isinstance(node, ast.Expr)]:
         match node.value:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ast
 
+from corpus.scripts.syntax import syntax_of
+
 _OF_CLASSES, _OF_FUNCTIONS = frozenset({"ir_module"}), frozenset({"function", "prim_func"})
 """The last words of decorators."""
 METADATA = "metadata"
@@ -69,7 +71,7 @@ def script_part(text: str) -> tuple[int, str] | None:
 def lacks_metadata(text: str) -> bool:
     """Whether a script names its constants and does not bring them: it was printed without `show_meta=True`."""
     try:
-        tree = ast.parse(text)
+        tree = syntax_of(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == METADATA]
@@ -78,7 +80,7 @@ def lacks_metadata(text: str) -> bool:
 
 def _top(text: str) -> list[ast.stmt]:
     try:
-        return ast.parse(text).body
+        return syntax_of(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
 
