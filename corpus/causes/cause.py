@@ -378,6 +378,8 @@ def _of_numbers(kind: str, blamed: str, known: FailureFacts) -> Cause:
         return Cause(blamed, f"{kind}: {', '.join(run) or 'a store'}", certain=bool(run))
     if known.misdone:
         return Cause(blamed, f"{kind}: {known.misdone}")
+    if kind == "undefined-variable":  # Which parts were moved around it depends on the program.
+        return Cause(blamed, kind)
     what = known.rewrite
     if kind == "host-memory":
         reduces = what is not None and _OVER_THREADS in what.removed

@@ -92,16 +92,20 @@ def _start(s: Scope) -> Value:
     """A value with enough elements to tell axes and orders apart, in most cases."""
     dtypes = INTEGER if s.source.flip(s.knobs.chains.integers) else EVERY
     value = s.tensor(dtypes)
+    if s.source.flip(s.knobs.chains.alike):
+        return s.tensor((value.dtype,), dims=[s.source.pick((2, 3, 4))] * _rank(s))
     if not _is_rich(value, s.knobs.chains.rich) and s.source.flip(s.knobs.chains.enriched):
         value = s.tensor((value.dtype,), dims=_rich_dims(s))
     return value
 
 
+def _rank(s: Scope) -> int:
+    return favour(s.source, 3, 2, 4, 5)
+
+
 def _rich_dims(s: Scope) -> list[Dim]:
-    """Two to five dims with some elements each; or all alike, where types do not tell one axis from another."""
-    rank = favour(s.source, 3, 2, 4, 5)
-    if s.source.flip(s.knobs.chains.alike):
-        return [s.source.pick((2, 3, 4))] * rank
+    """Two to five dims with some elements each."""
+    rank = _rank(s)
     return [s.source.pick((2, 3, 4, 5) if rank < 4 else (2, 3)) for _ in range(rank)]
 
 
