@@ -61,6 +61,8 @@ class BindingKnobs:
     """An impure call is among the pure ones."""
     branch_dataflow: float = 0.3
     """A branch has a dataflow block."""
+    branch_effect: float = 0.25
+    """A branch prints or asserts something: what a pass drops of dead code, it may not drop there either."""
     branch_computes: float = 0.6
     """A branch begins with a call of its own, else with a shared value."""
     spread_compared: float = 0.3

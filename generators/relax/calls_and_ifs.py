@@ -183,7 +183,11 @@ def draw_device_hint(s: Scope) -> None:
         s.emit(Drawn(relax.op.to_vdevice(x.expr, s.frame.module.vdevices[index]), x.range))
 
 
-_BRANCH = (*SIMPLE, Statement("if", 1, draw_if, plain=True))
+_BRANCH = (
+    *SIMPLE,
+    Statement("if", 1, draw_if, plain=True),
+    Statement("impure call", 10, draw_impure, plain=True),
+)
 _PRIVATE = (
     *SIMPLE,
     Statement("private call", 2, draw_private_call),

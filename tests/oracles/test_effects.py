@@ -10,7 +10,7 @@ import pytest
 from tvm import relax
 
 from generators import tvm_api as T
-from oracles.checks.effects import ORACLE, may_print, prints_surely
+from oracles.checks.effects import ORACLE, Effects, effects_at_most, effects_surely
 from oracles.verdict import PASSED, Failed
 from tests.oracles.oracle_bench import RealBench, module_of, module_pass, step_of
 
@@ -83,8 +83,8 @@ def test_a_pass_that_loses_none_is_left_alone(number: int) -> None:
 
 
 def test_what_moves_to_another_function_is_not_lost() -> None:
-    assert prints_surely(TWICE, "main") == prints_surely(INSIDE, "main") == 2
-    assert may_print(INSIDE, "main") == 2
+    assert effects_surely(TWICE, "main") == effects_surely(INSIDE, "main") == Effects(prints=2)
+    assert effects_at_most(INSIDE, "main") == Effects(prints=2)
     outlined = step_of(module_pass(lambda _: INSIDE.clone(), "Outlines"), TWICE, RealBench())
     assert ORACLE.judge(outlined, RealBench()) == PASSED
 
@@ -100,14 +100,14 @@ def test_functions_that_call_each_other_in_a_circle_may_print_for_ever() -> None
     circle = module_of(
         INSIDE_TEXT.replace("return x", "z: R.Tensor((2,), 'float32') = Module.says(x)\n        return z")
     )
-    assert math.isinf(may_print(circle, "main"))
-    assert prints_surely(circle, "main") == 2
+    assert math.isinf(effects_at_most(circle, "main").prints)
+    assert effects_surely(circle, "main") == Effects(prints=2)
 
 
 def test_what_print_is_lowered_to_prints() -> None:
     lowered = step_of(module_pass(lambda m: relax.transform.LegalizeOps()(m), "Lowers"), TWICE, RealBench())
     assert "relax.run.print" in lowered.after.script()
-    assert may_print(lowered.after, "main") == 2
+    assert effects_at_most(lowered.after, "main") == Effects(prints=2)
     assert ORACLE.judge(lowered, RealBench()) == PASSED
 
 
@@ -115,3 +115,45 @@ def test_what_is_taken_for_pure_may_go() -> None:
     forced = TWICE.clone()
     forced.update_func(forced.get_global_var("main"), TWICE["main"].with_attr("relax.force_pure", True))
     assert ORACLE.judge(step_of(module_pass(without(2), "Drops"), forced, RealBench()), RealBench()) == PASSED
+
+
+BRANCHES = f"""{HEAD}
+    @R.function(private=True, pure=False)
+    def says(x: {V}, c: R.Tensor((), "bool")) -> {V}:
+        if c:
+            _ = R.print(x, format="{{}}")
+            y: {V} = R.add(x, x)
+            r: {V} = y
+        else:
+            z: {V} = R.negative(x)
+            r: {V} = z
+        return r
+
+    @R.function(pure=False)
+    def main(x: {V}, c: R.Tensor((), "bool")) -> {V}:
+        cls = Module
+        a: {V} = cls.says(x, c)
+        return a
+"""
+PRINT_IN_BRANCH = '            _ = R.print(x, format="{}")\n'
+FOLDED = f"""{HEAD}
+    @R.function
+    def main(x: {V}, c: R.Tensor((), "bool")) -> {V}:
+        z: {V} = R.negative(x)
+        return z
+"""
+
+
+@pytest.mark.parametrize(
+    ("after", "lost"), [(BRANCHES, False), (BRANCHES.replace(PRINT_IN_BRANCH, ""), True), (FOLDED, False)]
+)
+def test_a_print_of_a_branch_may_go_with_the_branch_alone(after: str, lost: bool) -> None:
+    """Where an If is gone, its condition may be known."""
+    assert PRINT_IN_BRANCH in BRANCHES
+    before = module_of(BRANCHES)
+    assert effects_surely(before, "main") == Effects()
+    assert effects_surely(before, "main", branches=True) == Effects(prints=1, ifs=1)
+    step = step_of(module_pass(lambda _: module_of(after), "Cleans"), before, RealBench())
+    verdict = ORACLE.judge(step, RealBench())
+    assert isinstance(verdict, Failed) is lost
+    assert not lost or verdict.detail == "main: 1 times, now 0"
