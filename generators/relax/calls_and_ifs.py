@@ -21,6 +21,7 @@ from generators.relax.scope import EVERY, NUMERIC, Drawn, Scope
 from generators.relax.statements import SIMPLE
 from generators.relax.truths import draw_condition, draw_truths, read_truths
 from generators.relax.values import AnyValue, Value
+from generators.source import favour
 from generators.tvm_api import Expr
 from generators.unavailable import Unavailable
 
@@ -141,12 +142,17 @@ def _serves(value: Value, spec: ParameterSpec) -> bool:
 
 
 def draw_impure(s: Scope) -> None:
-    """A print or an assertion that holds."""
+    """A print, an assertion that holds, or a call of an external function that counts as impure and whose result is
+    not used."""
     s.frame.impure = True
-    if s.source.flip():
+    kind = favour(s.source, "print", "assert", "call")
+    if kind == "print":
         call = relax.op.print(s.tensor(NUMERIC).expr, format="{}")
-    else:
+    elif kind == "assert":
         call = relax.op.assert_op(tvm_api.constant(_true(), "bool"), format="never seen")
+    else:
+        x = s.tensor(("float32", "int32"), high=1000, low=-1000)
+        call = tvm_api.Call(relax.ExternFunc(NEGATED.name), [x.expr], None, [tvm_api.type_of(x.expr)])
     normal = s.frame.module.builder.normalize(call)
     s.bindings.append(relax.VarBinding(s.frame.new_var(tvm_api.type_of(normal), stem="_"), normal))
 

@@ -1,10 +1,10 @@
-"""A public function prints no less after a pass than before it: an effect is no dead code.
+"""A public function prints and calls external functions no less after a pass than before it: an effect is no dead code.
 
 The reference compares results alone, so a pass that loses a print changes no number. Counted before the pass is what a
-function surely prints, not in a branch or in a local function; and, where no If is gone, what it prints in all of its
-branches. Counted after it is what it may print, by way of all that it mentions, so that inlining, lifting and outlining
-lose nothing. Assertions do not count, since one that is known to hold may go. Functions marked force_pure are taken for
-pure, and what they do may go.
+function surely does, not in a branch or in a local function; and, where no If is gone, what it does in all of its
+branches. Counted after it is what it may do, by way of all that it mentions, so that inlining, lifting and outlining
+lose nothing. Assertions do not count, since one that is known to hold may go; nor do functions of TVM's run time, which
+passes replace. Functions marked force_pure are taken for pure, and what they do may go.
 """
 
 from __future__ import annotations
@@ -36,15 +36,26 @@ def is_print(expr: Expr) -> bool:
     return any(str(part.global_symbol) == LOWERED for part in called)
 
 
+OF_TVM = ("vm.", "relax.", "runtime.")
+"""How the names of external functions of TVM's run time begin."""
+
+
+def _is_called(function: Expr) -> bool:
+    """Whether this is an external function that is not TVM's."""
+    return type(function) is relax.ExternFunc and not str(function.global_symbol).startswith(OF_TVM)
+
+
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """prints: how often a call of a function prints. ifs: on how many of them it depends which of its parts run."""
+    """prints: how often a call of a function prints. calls: how often it calls an impure external function. ifs: on how
+    many of them it depends which of its parts run."""
 
     prints: float = 0
+    calls: float = 0
     ifs: float = 0
 
     def __add__(self, other: Effects) -> Effects:
-        return Effects(self.prints + other.prints, self.ifs + other.ifs)
+        return Effects(self.prints + other.prints, self.calls + other.calls, self.ifs + other.ifs)
 
 
 def effects_surely(
@@ -68,7 +79,7 @@ def _surely(value: Expr, module: IRModule, branches: bool, inside: frozenset[str
         return sum((_surely(one, module, branches, inside) for one in inner), Effects(ifs=1))
     if type(value) is CALL and type(value.op) is GLOBAL_VAR:
         return effects_surely(module, value.op.name_hint, branches, inside)
-    return Effects(prints=is_print(value))
+    return Effects(is_print(value), type(value) is CALL and _is_called(value.op))
 
 
 def effects_at_most(module: IRModule, name: str, inside: frozenset[str] = frozenset()) -> Effects:
@@ -78,19 +89,19 @@ def effects_at_most(module: IRModule, name: str, inside: frozenset[str] = frozen
     if type(function) is not FUNCTION:
         return Effects()
     if name in inside:
-        return Effects(math.inf, math.inf)
+        return Effects(math.inf, math.inf, math.inf)
     return sum((_mentioned(bound.value, module, inside | {name}) for bound in bindings(function)), Effects())
 
 
 def _mentioned(expr: Expr, module: IRModule, inside: frozenset[str]) -> Effects:
     if type(expr) is GLOBAL_VAR:
         return effects_at_most(module, expr.name_hint, inside)
-    own = Effects(is_print(expr), type(expr) is relax.If)
+    own = Effects(is_print(expr), _is_called(expr), type(expr) is relax.If)
     return sum((_mentioned(operand, module, inside) for operand in operands(expr)), own)
 
 
 def judge(step: Step, bench: Bench) -> Verdict:
-    """Failed("lost effect") with the first public function that prints less."""
+    """Failed("lost effect") with the first public function that does less."""
     if step.after is None:
         return Skipped("no result")
     left = functions_of(step.after)
@@ -98,20 +109,25 @@ def judge(step: Step, bench: Bench) -> Verdict:
         name = gvar.name_hint
         if not T.is_public(function) or type(left.get(name)) is not FUNCTION:
             continue
-        surely, all_branches = (effects_surely(step.before, name, branches) for branches in (False, True))
-        if not all_branches.prints:
+        surely, had = (effects_surely(step.before, name, branches) for branches in (False, True))
+        if had == Effects(ifs=had.ifs):
             continue
-        left_of_it = effects_at_most(step.after, name)
-        had = all_branches if all_branches.ifs <= left_of_it.ifs else surely
-        if left_of_it.prints < had.prints:
-            counts = f"{had.prints:.0f} times, now {left_of_it.prints:.0f}"
-            return Failed("lost effect", "a public function prints less", f"{name}: {counts}")
+        has = effects_at_most(step.after, name)
+        had = surely if had.ifs > has.ifs else had
+        if has.prints < had.prints:
+            return _lost("a public function prints less", name, had.prints, has.prints)
+        if has.calls < had.calls:
+            return _lost("a public function calls an impure external function less", name, had.calls, has.calls)
     return PASSED
+
+
+def _lost(what: str, name: str, had: float, has: float) -> Failed:
+    return Failed("lost effect", what, f"{name}: {had:.0f} times, now {has:.0f}")
 
 
 ORACLE = StepOracle(
     "effects",
-    "a public function prints no less than before",
+    "a public function prints and calls impure external functions no less than before",
     judge,
     stage=Stage.RESULT,
     rank=32,

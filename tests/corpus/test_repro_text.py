@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tvm
 import tvm_ffi
@@ -66,7 +67,7 @@ def test_the_script_of_effects_counts_as_the_oracle_does(after: str, lost: bool)
     text = (ROOT / "oracles" / "scripts" / "effects.py.j2").read_text(encoding="utf-8")
     modules = module_of(INSIDE), module_of(after)
     assert (effects_surely(modules[0], "main").prints > effects_at_most(modules[1], "main").prints) is lost
-    known = {"before": modules[0], "after": modules[1], "relax": relax, "tvm": tvm}
+    known = {"before": modules[0], "after": modules[1], "np": np, "relax": relax, "tvm": tvm}
     with pytest.raises(AssertionError, match="main prints 2 times, now 1") if lost else nullcontext():
         exec(text[text.index("def effects") :], known)
 

@@ -157,3 +157,23 @@ def test_a_print_of_a_branch_may_go_with_the_branch_alone(after: str, lost: bool
     verdict = ORACLE.judge(step, RealBench())
     assert isinstance(verdict, Failed) is lost
     assert not lost or verdict.detail == "main: 1 times, now 0"
+
+
+CALLS = f"""{HEAD}
+    @R.function(pure=False)
+    def main(x: {V}) -> {V}:
+        _ = R.call_packed("passfuzz.negated", x, ty_args=({V},))
+        y: {V} = R.call_packed("vm.builtin.copy", x, ty_args=({V},))
+        return x
+"""
+
+
+@pytest.mark.parametrize(("gone", "lost"), [("passfuzz.negated", True), ("vm.builtin.copy", False)])
+def test_a_lost_call_of_an_external_function_is_found(gone: str, lost: bool) -> None:
+    """Those of TVM's run time are for passes to replace."""
+    before = module_of(CALLS)
+    assert effects_surely(before, "main") == Effects(calls=1)
+    after = module_of("\n".join(line for line in CALLS.splitlines() if gone not in line))
+    verdict = ORACLE.judge(step_of(module_pass(lambda _: after, "Drops"), before, RealBench()), RealBench())
+    assert isinstance(verdict, Failed) is lost
+    assert not lost or verdict.message == "a public function calls an impure external function less"
