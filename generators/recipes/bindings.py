@@ -138,7 +138,7 @@ def if_branches(s: Scope) -> None:
     table = (s.source.pick(b.SIMPLE_UNARY),)
 
     def build(inner: Scope) -> Value:
-        if inner.source.flip(KNOBS.bindings.branch_effect):
+        if not inner.dataflow and inner.source.flip(KNOBS.bindings.branch_effect):
             draw_impure(inner)
         value = b.unary(inner, x, table) if inner.source.flip(KNOBS.bindings.branch_computes) else shared
         for _ in range(inner.source.integer(0, 2)):
