@@ -11,7 +11,7 @@ from corpus.scripts.repro import runs_kernels, script_of, shown_by_script
 from corpus.store import StoredCase
 from corpus.wording import is_native, subject_of, undefined
 from oracles.builds.cpu_builds import CPU_BUILDS
-from oracles.evidence import ReferenceTrap
+from oracles.evidence import ReferenceTrap, SpoiltProcess
 from oracles.scripts import MissingScript, Script
 from oracles.verdict import CRASH, DOES_NOT_BUILD, DOES_NOT_RUN, HANG, WRONG_RESULT
 
@@ -87,6 +87,8 @@ def expected(stored: StoredCase, promise: str) -> Markdown:
         text = of("{} compiles this module.\n", Markdown.code("tvm.compile"))
     elif stored.symptom == DOES_NOT_RUN:
         text = of("The module that {} makes runs.\n", Markdown.code("tvm.compile"))
+    elif isinstance(stored.evidence, SpoiltProcess):
+        text = of("{} leaves its process as it was.\n", culprit)
     elif stored.symptom == CRASH:
         text = of("{} takes this module, or says what it does not take and why.\n", culprit)
     elif stored.symptom == HANG:
@@ -168,6 +170,8 @@ def _where(stored: StoredCase, detail: str) -> str:
 
 def _crash(stored: StoredCase, detail: str) -> Markdown:
     function = crashing_function(detail)
+    if isinstance(stored.evidence, SpoiltProcess):
+        return Markdown.of("{}: {}.\n", Markdown.code(subject_of(stored)), stored.message)
     if not function:
         when = NOTHING if _applies_the_pass(stored) else Markdown(" while the module is built or runs")
         return Markdown.of("The process is killed{}: {}.\n", when, stored.message)

@@ -1,7 +1,8 @@
 """What a pass must leave of its process as it was: what makes the code that runs next fail or end, and not the pass.
 
-Limits may not be lower than before, handlers of signals not others, and no timer may run on. Where the process works,
-what it prints and how nice it is are its own affair.
+Limits of what code needs may not be lower than before, signals that end processes or say how children ended not be
+handled otherwise, and no timer may run on. Where the process works, what it prints, how nice it is and what it does
+about other signals are its own affair.
 """
 
 from __future__ import annotations
@@ -12,8 +13,14 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-_LIMITS = {name: getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")}
-_SIGNALS = sorted(number for number in signal.valid_signals() if isinstance(number, signal.Signals))
+_LIMITS = {
+    name: getattr(resource, name)
+    for name in (
+        *("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_DATA", "RLIMIT_FSIZE", "RLIMIT_MEMLOCK", "RLIMIT_NOFILE", "RLIMIT_NPROC"),
+        *("RLIMIT_RSS", "RLIMIT_STACK"),
+    )
+}
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE)
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 _ENDLESS = 1 << 64
 

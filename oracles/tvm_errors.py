@@ -43,7 +43,7 @@ STATED_LIMIT = re.compile(
 _ENDS = re.compile(r"raise\s+(SystemExit|KeyboardInterrupt|GeneratorExit)\b")
 """Lines that end a process and explain nothing; tvm_ffi makes a RuntimeError of what they raise."""
 _RAISE = re.compile(r"\s*raise\b")
-_RAISED_KIND = re.compile(r"(?:^|:)\s*raise\s+(?:\w+\.)*([A-Z]\w*)")
+_RAISED_KIND = re.compile(r"(?:^|:)\s*raise\s+(?:\w+\.)*([A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning))\b")
 _EXITS = re.compile(r"\bsys\.exit\(|(?<![.\w])exit\(")
 _ENDING_KINDS = frozenset({"SystemExit", "KeyboardInterrupt", "GeneratorExit"})
 _OF_THE_ENVIRONMENT = (OSError, ImportError, subprocess.SubprocessError)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from corpus.number_of import number_of
-from reports.tally import Tally
+from reports.tally import OTHER_REASONS, Tally
 
 
 def always_rejecting(tally: Tally, loaded: Sequence[str]) -> Iterator[str]:
@@ -16,8 +16,10 @@ def always_rejecting(tally: Tally, loaded: Sequence[str]) -> Iterator[str]:
         applied = row.get("applied", 0)
         if not applied or row.get("rejected", 0) < applied:
             continue
-        reasons = tally.refusals.get(name, {})
+        reasons = dict(tally.refusals.get(name, {}))
+        alone = len(reasons) == 1
+        reasons.pop(OTHER_REASONS, None)
         reason = max(reasons, key=reasons.__getitem__, default="")
-        said = f", {'' if len(reasons) == 1 else 'most often '}with {reason}" if reason else ""
+        said = f", {'' if alone else 'most often '}with {reason}" if reason else ""
         which = "the one module" if applied == 1 else f"all {number_of(applied, 'module')}"
         yield f"{name} rejected {which} that it was given{said}"

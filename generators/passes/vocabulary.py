@@ -10,6 +10,7 @@ import ast
 import linecache
 import sys
 from collections.abc import Callable, Iterable, Mapping, Set
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib.util import resolve_name
@@ -212,7 +213,7 @@ class _Words:
         """What an import inside of a function brings in."""
         there = self._loaded(module)
         if there is not None:
-            self._each(getattr(there, name, None) for name in names)
+            self._each(vars(there).get(name) for name in names)
         elif module not in sys.modules and (path := self._path(module)) is not None and path not in self._unread:
             self._unread.add(path)
             for part in _parsed(str(path)):
@@ -229,7 +230,7 @@ class _Words:
             case _:
                 return None
         own = isinstance(held, ModuleType) and self._loaded(held.__name__) is not None
-        return getattr(held, name, None) if own else None
+        return vars(held).get(name) if own else None
 
     def _read_function(self, function: FunctionType) -> None:
         self._each(_content(cell) for cell in function.__closure__ or ())
@@ -255,7 +256,8 @@ class _Words:
                 package = str(names.get("__package__") or "")
                 origin = "." * level + (module or "")
                 if level == 0 or package:
-                    self._read_import(resolve_name(origin, package), [alias.name for alias in brought])
+                    with suppress(ImportError):  # More dots than packages: the import fails where it is run.
+                        self._read_import(resolve_name(origin, package), [alias.name for alias in brought])
             case ast.Import(names=brought):
                 for alias in brought:
                     self._read_import(alias.name, ())

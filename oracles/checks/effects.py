@@ -1,10 +1,11 @@
 """A public function prints and calls external functions no less after a pass than before it: an effect is no dead code.
 
 The reference compares results alone, so a pass that loses a print changes no number. Counted before the pass is what a
-function surely does, not in a branch or in a local function; and, where no If is gone, what it does in all of its
-branches. Counted after it is what it may do, by way of all that it mentions, so that inlining, lifting and outlining
-lose nothing. Assertions do not count, since one that is known to hold may go; nor do functions of TVM's run time, which
-passes replace. Functions marked force_pure are taken for pure, and what they do may go.
+function surely does, not in a local function and not in a branch; and, where no If is gone, what it does in that branch
+of each If that does more, so that a pass may do for both what both did. Counted after it is what it may do, by way of
+all that it mentions, so that inlining, lifting and outlining lose nothing. Assertions do not count, since one that is
+known to hold may go; nor do functions of TVM's run time, which passes replace. Functions marked force_pure are taken
+for pure, and what they do may go.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ def _is_called(function: Expr) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """prints: how often a call of a function prints. calls: how often it calls an impure external function. ifs: on how
-    many of them it depends which of its parts run."""
+    """prints: how often a call of a function prints. calls: how often it calls an impure external function. ifs: how
+    many of them it has, which are counted only where everything is that it mentions."""
 
     prints: float = 0
     calls: float = 0
@@ -57,12 +58,16 @@ class Effects:
     def __add__(self, other: Effects) -> Effects:
         return Effects(self.prints + other.prints, self.calls + other.calls, self.ifs + other.ifs)
 
+    def or_else(self, other: Effects) -> Effects:
+        """Of two branches: the most that one of them does."""
+        return Effects(max(self.prints, other.prints), max(self.calls, other.calls), self.ifs + other.ifs)
+
 
 def effects_surely(
     module: IRModule, name: str, branches: bool = False, inside: frozenset[str] = frozenset()
 ) -> Effects:
     """What a call of the public or private function does at least, by itself and by the functions that it calls.
-    branches: as if each branch of each If ran."""
+    branches: as if of each If that branch ran that does more."""
     function = functions_of(module).get(name)
     if function is None or type(function) is not FUNCTION or name in inside or T.is_force_pure(function):
         return Effects()
@@ -75,8 +80,11 @@ def _values(body: Expr) -> list[Expr]:
 
 def _surely(value: Expr, module: IRModule, branches: bool, inside: frozenset[str]) -> Effects:
     if type(value) is relax.If and branches:
-        inner = (*_values(value.true_branch), *_values(value.false_branch))
-        return sum((_surely(one, module, branches, inside) for one in inner), Effects(ifs=1))
+        then, other = (
+            sum((_surely(one, module, branches, inside) for one in _values(branch)), Effects())
+            for branch in (value.true_branch, value.false_branch)
+        )
+        return then.or_else(other)
     if type(value) is CALL and type(value.op) is GLOBAL_VAR:
         return effects_surely(module, value.op.name_hint, branches, inside)
     return Effects(is_print(value), type(value) is CALL and _is_called(value.op))
@@ -110,10 +118,10 @@ def judge(step: Step, bench: Bench) -> Verdict:
         if not T.is_public(function) or type(left.get(name)) is not FUNCTION:
             continue
         surely, had = (effects_surely(step.before, name, branches) for branches in (False, True))
-        if had == Effects(ifs=had.ifs):
+        if had == Effects():
             continue
         has = effects_at_most(step.after, name)
-        had = surely if had.ifs > has.ifs else had
+        had = surely if effects_at_most(step.before, name).ifs > has.ifs else had
         if has.prints < had.prints:
             return _lost("a public function prints less", name, had.prints, has.prints)
         if has.calls < had.calls:

@@ -13,19 +13,27 @@ _LOOPS = (tirx.For, tirx.While)
 
 
 def gives_jumps_to_other_loops(before: IRModule, after: IRModule) -> bool:
-    """Whether a jump of a PrimFunc belongs to a loop that had none, or to none, where each had its loop."""
+    """Whether a jump of a PrimFunc belongs to a loop that was there and had none, or to no loop, where each had one.
+    Loops that a pass has made anew, or renamed, are passed over."""
     old = functions_of(before)
     return any(
-        type(counterpart := old.get(name.name_hint)) is PRIM_FUNC and not _owners(function) <= _owners(counterpart)
+        type(counterpart := old.get(name.name_hint)) is PRIM_FUNC and _gives(counterpart, function)
         for name, function in prim_funcs(after)
     )
 
 
-def _owners(function: PrimFunc) -> set[Var | None]:
-    """The variables of the loops that jumps belong to; None for a `while`, and for no loop."""
-    loops = nodes_of(function.body, _LOOPS)
-    owners: set[Var | None] = {getattr(loop, "loop_var", None) for loop in loops if _own(loop.body)}
-    return owners | {None} if _own(function.body) else owners
+def _gives(before: PrimFunc, after: PrimFunc) -> bool:
+    strayed = bool(_own(after.body)) and not _own(before.body)
+    return strayed or bool((_owners(after) - _owners(before)) & _variables(before))
+
+
+def _variables(function: PrimFunc) -> set[Var]:
+    return {loop.loop_var for loop in nodes_of(function.body, tirx.For)}
+
+
+def _owners(function: PrimFunc) -> set[Var]:
+    """The variables of the loops that jumps belong to."""
+    return {loop.loop_var for loop in nodes_of(function.body, tirx.For) if _own(loop.body)}
 
 
 def _own(body: Stmt) -> int:

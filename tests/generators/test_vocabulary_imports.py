@@ -135,3 +135,47 @@ def test_rows_of_a_load_file_carry_what_the_files_beside_it_name(loaded: Path) -
     rows, _ = load_passes(loaded)
     assert rows["Mine"].fires.vocabulary.operators == ("relax.add", "relax.nn.relu")
     assert set(SHAPES["If"]) <= set(rows["Mine"].fires.vocabulary.shapes)
+
+
+OPTIONAL = """
+import beside_optional
+
+
+def by_attribute():
+    return beside_optional.missing
+
+
+def by_import():
+    from beside_optional import missing
+
+    return missing
+
+
+def by_dots():
+    try:
+        from .... import far
+    except ImportError:
+        far = None
+    return far
+
+
+PASSES = {"ByAttribute": by_attribute, "ByImport": by_import, "ByDots": by_dots}
+"""
+LAZY = """
+def __getattr__(name):
+    raise ImportError(f"{name} is an extra")
+"""
+
+
+@pytest.mark.parametrize("name", ["ByAttribute", "ByImport", "ByDots"])
+def test_what_a_file_makes_on_demand_is_not_asked_for(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "beside_optional", raising=False)
+    (tmp_path / "beside_optional.py").write_text(LAZY)
+    (tmp_path / "load.py").write_text(OPTIONAL)
+    held = runpy.run_path(str(tmp_path / "load.py"))
+    assert words_of(held["PASSES"][name], tmp_path) is not None
+    assert "beside_optional" in sys.modules
+    monkeypatch.delitem(sys.modules, "beside_optional")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import tvm
-from tvm import tirx
+from tvm import s_tir, tirx
 
 from generators import tvm_api
 from oracles.ir.jumps import gives_jumps_to_other_loops
@@ -71,3 +71,9 @@ def test_a_module_without_jumps_gives_none_away() -> None:
 def test_a_jump_that_no_loop_is_left_around_is_seen() -> None:
     given = module(LOOP, inner=jump("continue", 12))
     assert gives_jumps_to_other_loops(given, unrolled(given))
+
+
+def test_a_loop_with_another_variable_is_the_same_loop() -> None:
+    given = module(LOOPS, inner=jump("break", 16))
+    renamed = tvm.IRModule({name: s_tir.renew_defs(function) for name, function in given.functions.items()})
+    assert not gives_jumps_to_other_loops(given, renamed)

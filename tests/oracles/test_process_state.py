@@ -38,7 +38,7 @@ def said_after(deed: Callable[[], object]) -> object:
     [
         (lowers(STACK, 1 << 20), "a lower RLIMIT_STACK"),
         (lowers(resource.RLIMIT_NOFILE, 20), "a lower RLIMIT_NOFILE"),
-        (lambda: signal.signal(signal.SIGALRM, lambda *_: None), "another handler of SIGALRM"),
+        (lambda: signal.signal(signal.SIGTERM, lambda *_: None), "another handler of SIGTERM"),
         (lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN), "another handler of SIGCHLD"),
         (lambda: signal.alarm(3600), "a timer that runs on"),
         (lambda: signal.setitimer(signal.ITIMER_PROF, 3600), "a timer that runs on"),
@@ -56,10 +56,11 @@ def test_what_makes_other_code_fail_is_told(deed: Callable[[], object], what: st
     [
         lambda: None,
         lambda: (signal.alarm(3600), signal.alarm(0)),
-        lambda: signal.signal(signal.SIGALRM, signal.signal(signal.SIGALRM, signal.SIG_IGN)),
+        lambda: signal.signal(signal.SIGTERM, signal.signal(signal.SIGTERM, signal.SIG_IGN)),
         lambda: (lowers(STACK, 1 << 20)(), resource.setrlimit(STACK, (resource.getrlimit(STACK)[1],) * 2)),
         lambda: sys.setrecursionlimit(5000),
         lambda: os.chdir("/"),
+        lambda: signal.signal(signal.SIGUSR1, lambda *_: None),
     ],
 )
 def test_what_is_as_it_was_or_better_is_left_alone(deed: Callable[[], object]) -> None:
