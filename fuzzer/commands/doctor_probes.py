@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from fuzzer.processes.tvm_alone import without_torch
+from generators.targets import TARGETS
 
 
 def probe_import() -> str:
@@ -82,7 +83,7 @@ def _module() -> Any:
 def _cuda() -> Any:
     import tvm
 
-    return tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host="llvm")
+    return eval(TARGETS["cuda"].source, {"tvm": tvm})
 
 
 def _cuda_pipeline() -> Any:
