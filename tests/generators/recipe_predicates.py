@@ -85,6 +85,13 @@ def calls_to_functions(count: int) -> Callable[[Program], bool]:
     return holds
 
 
+def calls_external_function(program: Program) -> bool:
+    return any(isinstance(v, tvm_api.Call) and isinstance(v.op, relax.ExternFunc) for v in values_of(program))
+
+
+EFFECT = any_of(has("relax.print"), has("relax.assert_op"), calls_external_function)
+
+
 def one_function_of_several_shapes(program: Program) -> bool:
     calls = [v for v in values_of(program) if isinstance(v, tvm_api.Call) and isinstance(v.op, relax.GlobalVar)]
     seen = {(call.op.name_hint, str([tvm_api.type_of(argument) for argument in call.args])) for call in calls}
@@ -241,7 +248,7 @@ PREDICATES: dict[str, Callable[[Program], bool]] = {
     "nested_results": nested_tuple,
     "if_on_truths": binds(relax.If),
     "if_branches": binds(relax.If),
-    "impure_calls": any_of(has("relax.print"), has("relax.assert_op")),
+    "impure_calls": EFFECT,
     "pure_packed_calls": any_of(has("relax.call_pure_packed"), has("relax.call_dps_packed")),
     "match_cast_redundant": match_cast,
     "match_cast_defines_symbol": match_cast,
@@ -304,7 +311,7 @@ PREDICATES: dict[str, Callable[[Program], bool]] = {
     "weights_in_branches": binds(relax.If),
     "matmul_of_permuted_weights": any_of(feeds(PERMUTE, MATMUL), feeds(MATMUL, PERMUTE)),
     "match_cast_beside": match_cast,
-    "impure_private": any_of(has("relax.print"), has("relax.assert_op")),
+    "impure_private": EFFECT,
     "private_shared": calls_to_functions(2),
     "polymorphic_private": one_function_of_several_shapes,
     "kernel_unused_outputs": has("relax.call_tir"),
