@@ -1,6 +1,6 @@
 """The draws that cases resemble where passes under test fire rarely: tried once, by one worker, before the first case.
 
-What was found decides what the cases are, and it may hang on a clock: it is kept with the campaign, so that one that is
+What was found decides what the cases are, and may depend on a clock: it is kept with the campaign, so that one that is
 gone on with has the same cases. What is tried, and why, is in `fuzzer.worker.kin`.
 """
 

@@ -307,7 +307,7 @@ class PassRow:
 
     def has(self, kind: type[Trait]) -> bool:
         """Whether the pass has the trait."""
-        return any(isinstance(trait, kind) for trait in self.traits)
+        return self.trait(kind) is not None
 
     @property
     def of_relax(self) -> bool:

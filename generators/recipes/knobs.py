@@ -215,7 +215,7 @@ class MatmulKnobs:
     bias_scalar: float = 0.06
     """A bias has one element."""
     sibling_depends: float = 0.1
-    """One of the products hangs on the result of another: then they cannot be one."""
+    """One of the products depends on the result of another: then they cannot be one."""
     sibling_ends_at_once: float = 0.5
     """What follows a product stands before the next product, else after all of them."""
     siblings_joined: float = 0.2

@@ -64,7 +64,7 @@ _ACTIVATIONS: tuple[b.UnaryCall, ...] = (b.SIMPLE_UNARY[0], (relax.op.nn.silu, l
 
 def siblings(s: Scope) -> None:
     """Three to five products with a common operand: each has a width of its own, and a bias, an activation, both or
-    neither. One may hang on another."""
+    neither. One may depend on another."""
     dtype = b.float_dtype(s)
     family = favour(s.source, _of_one_lhs, _of_one_rhs, _of_one_image)(s, dtype)
     at_once = s.source.flip(KNOBS.matmul.sibling_ends_at_once)
@@ -72,7 +72,7 @@ def siblings(s: Scope) -> None:
     for width in _widths(s.source):
         other = b.variable(s, family.other_dims(width), dtype)
         if made and s.source.flip(KNOBS.matmul.sibling_depends):
-            other = _hanging_on(s, other, made[-1][1])
+            other = _depending_on(s, other, made[-1][1])
         product = family.product(other)
         made.append((width, _end(s, family, width, product) if at_once else product))
     ends = [value if at_once else _end(s, family, width, value) for width, value in made]
@@ -83,7 +83,7 @@ def siblings(s: Scope) -> None:
     return None
 
 
-def _hanging_on(s: Scope, other: Value, result: Value) -> Value:
+def _depending_on(s: Scope, other: Value, result: Value) -> Value:
     """The operand plus a number that is computed from the result."""
     largest = b.call(s, relax.op.max(result.expr), result.range)
     return b.call(s, relax.op.minimum(other.expr, largest.expr), other.range.minimum(largest.range))

@@ -60,7 +60,7 @@ class Effects:
 
     def or_else(self, other: Effects) -> Effects:
         """Of two branches: the most that one of them does."""
-        return Effects(max(self.prints, other.prints), max(self.calls, other.calls), self.ifs + other.ifs)
+        return Effects(max(self.prints, other.prints), max(self.calls, other.calls))
 
 
 def effects_surely(
@@ -117,11 +117,12 @@ def judge(step: Step, bench: Bench) -> Verdict:
         name = gvar.name_hint
         if not T.is_public(function) or type(left.get(name)) is not FUNCTION:
             continue
-        surely, had = (effects_surely(step.before, name, branches) for branches in (False, True))
+        had = effects_surely(step.before, name, branches=True)
         if had == Effects():
             continue
         has = effects_at_most(step.after, name)
-        had = surely if effects_at_most(step.before, name).ifs > has.ifs else had
+        if effects_at_most(step.before, name).ifs > has.ifs:
+            had = effects_surely(step.before, name)
         if has.prints < had.prints:
             return _lost("a public function prints less", name, had.prints, has.prints)
         if has.calls < had.calls:

@@ -57,8 +57,9 @@ def results_in_place(call: PrimCall, places: list[int], bounded: bool, noise: No
     if bounded and noise is not None and noise.absent:
         results = if_known(call, results)
     elif bounded:
-        again = lambda moved: run_in_place(call.on(moved), places, tracked=False).arrays  # noqa: E731
-        results = with_bounds(call, results, again, ran.rounds)
+        results = with_bounds(
+            call, results, lambda moved: run_in_place(call.on(moved), places, tracked=False).arrays, ran.rounds
+        )
     for k, place in enumerate(places):
         operand = None if place < 0 else call.inputs[place]
         if place < 0:
