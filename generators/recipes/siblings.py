@@ -84,7 +84,7 @@ def siblings(s: Scope) -> None:
 
 
 def _depending_on(s: Scope, other: Value, result: Value) -> Value:
-    """The operand plus a number that is computed from the result."""
+    """The operand, no element larger than a number that is computed from the result."""
     largest = b.call(s, relax.op.max(result.expr), result.range)
     return b.call(s, relax.op.minimum(other.expr, largest.expr), other.range.minimum(largest.range))
 
