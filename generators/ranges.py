@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 from typing import TypeAlias
 
 from generators.dtypes import float_facts, integer_limits, is_float
@@ -122,3 +124,8 @@ def ends_of(dtype: str) -> tuple[Range, Range, Range]:
     """Ranges of an integer dtype up to its ends: all of it, the largest numbers, the smallest ones."""
     low, high = integer_limits(dtype)
     return Range(low, high, True), Range(high - _NEAR, high, True), Range(low, low + _NEAR, True)
+
+
+def hull_of(ranges: Iterable[Range]) -> Range:
+    """The smallest range that holds all of these, of which there is at least one."""
+    return reduce(Range.hull, ranges)

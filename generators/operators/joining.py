@@ -10,7 +10,7 @@ from tvm.relax import Tuple, op
 from generators.dtypes import Array
 from generators.operators.knobs import KNOBS
 from generators.operators.row import moving
-from generators.ranges import Range
+from generators.ranges import Range, hull_of
 from generators.relax.scope import EVERY, INDEX, Drawn, Scope
 from generators.relax.values import Dim, TupleValue, Value
 from generators.source import favour
@@ -34,10 +34,7 @@ def _tuple_in_scope(s: Scope, fits: Fits) -> tuple[Var, list[Value]] | None:
 
 
 def _hull(values: list[Value]) -> Range:
-    result = values[0].range
-    for value in values[1:]:
-        result = result.hull(value.range)
-    return result
+    return hull_of(value.range for value in values)
 
 
 def _tuple_of(values: list[Value]) -> Expr:

@@ -13,7 +13,7 @@ from tvm import relax
 
 from generators import tvm_api
 from generators.operators.table import OPERATORS
-from generators.ranges import UNIT, Range
+from generators.ranges import UNIT, Range, hull_of
 from generators.recipes.knobs import KNOBS
 from generators.relax.scope import FLOAT, Drawn, Scope, number_value
 from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, extent, ranges_of
@@ -172,6 +172,11 @@ def add(s: Scope, a: Value, b: Value) -> Value:
 def multiply(s: Scope, a: Value, b: Value) -> Value:
     """R.multiply."""
     return call(s, relax.op.multiply(a.expr, b.expr), a.range * b.range)
+
+
+def concat(s: Scope, parts: Sequence[Value], axis: int | None) -> Value:
+    """The values in one along an axis; None for the default of R.concat."""
+    return call(s, relax.op.concat([part.expr for part in parts], axis), hull_of(part.range for part in parts))
 
 
 def matmul(s: Scope, a: Value, b: Value) -> Value:

@@ -205,11 +205,7 @@ def concat_of_permutes(s: Scope) -> None:
         spelled = order if s.source.flip(KNOBS.matmul.axes_otherwise) else written
         parts.append(b.permuted(s, b.operand(s, own, dtype), spelled))
     axis = None if rank == 1 and s.source.flip(KNOBS.matmul.concat_axis_absent) else s.source.pick((join, join - rank))
-    total = parts[0].range
-    for part in parts[1:]:
-        total = total.hull(part.range)
-    out = b.call(s, relax.op.concat([p.expr for p in parts], axis), total)
-    b.finish(s, parts[0], out)
+    b.finish(s, parts[0], b.concat(s, parts, axis))
 
 
 def transpose_matmul(s: Scope) -> None:

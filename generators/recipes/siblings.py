@@ -3,7 +3,7 @@ something else."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tvm import relax
@@ -77,7 +77,7 @@ def siblings(s: Scope) -> None:
         made.append((width, _end(s, family, width, product) if at_once else product))
     ends = [value if at_once else _end(s, family, width, value) for width, value in made]
     if s.source.flip(KNOBS.matmul.siblings_joined):
-        return b.finish(s, _joined(s, ends, family.axis))
+        return b.finish(s, b.concat(s, ends, family.axis))
     for end in ends:
         b.keep(s, end)
     return None
@@ -93,13 +93,6 @@ def _end(s: Scope, family: _Family, width: int, value: Value) -> Value:
     if s.source.flip():
         value = b.add(s, value, b.variable(s, family.bias_dims(width), value.dtype))
     return b.unary(s, value, _ACTIVATIONS) if s.source.flip() else value
-
-
-def _joined(s: Scope, parts: Sequence[Value], axis: int) -> Value:
-    total = parts[0].range
-    for part in parts[1:]:
-        total = total.hull(part.range)
-    return b.call(s, relax.op.concat([part.expr for part in parts], axis), total)
 
 
 RECIPES = (Recipe("siblings", siblings, for_any=True),)

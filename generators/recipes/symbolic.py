@@ -216,7 +216,7 @@ def _of_compound_dims(s: Scope, n: SymbolicDim) -> Value:
     if kind == "twice":
         return b.add(s, x, b.parameter(s, x.dims or ()))
     y = b.unary(s, x)
-    return b.call(s, relax.op.concat([y.expr, x.expr], 0), y.range.hull(x.range)) if kind == "joined" else y
+    return b.concat(s, [y, x], 0) if kind == "joined" else y
 
 
 def compound_dims(s: Scope) -> None:
