@@ -6,21 +6,17 @@ is MessagePack of known fields, and no pickle. Arrays are as in `corpus.encoding
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any
+from dataclasses import MISSING, fields
+from typing import Any, get_type_hints
 
 import msgspec
 import numpy as np
 
-from corpus.causes.signature import Signature
 from corpus.encoding import UnreadableArgument, decode, encode
-from corpus.finding import Aftermath, Expectation, Finding, ReductionStats
-from corpus.rate import ReproRate
+from corpus.finding import Expectation, Finding
 from corpus.scripts.poison_fill import MEANINGS
-from corpus.scripts.setting import ScriptSetting
-from generators.case import Argument, Case, EntryCall, ModuleText, Origin, PassCall, Tier
+from generators.case import Argument, Case, EntryCall
 from generators.dtypes import Array
-from oracles.verdict import Failed
 
 
 class UnreadableFinding(ValueError):
@@ -46,45 +42,24 @@ class _Elements(msgspec.Struct):
     content: bytes
 
 
-class _CaseFields(msgspec.Struct):
-    module: ModuleText
-    passes: tuple[PassCall, ...]
-    calls: list[_Call]
-    target: str
-    setup: tuple[PassCall, ...]
-    origin: Origin
-    load: str | None
+def _travelling(record: type, name: str, **otherwise: object) -> Any:
+    """A Struct of the fields of a dataclass, with their defaults, but for those that travel in another form."""
+    types = {**get_type_hints(record), **otherwise}
+    defaults = {field.name: field.default for field in fields(record) if field.default is not MISSING}
+    wanted = [(key, kind) for key, kind in types.items() if key not in defaults]
+    return msgspec.defstruct(name, [*wanted, *((key, types[key], value) for key, value in defaults.items())])
 
 
-class _FindingFields(msgspec.Struct):
-    """Those of `Finding`, in the form in which they travel, and the arrays that they name."""
-
-    case: _CaseFields
-    verdict: Failed
-    oracle: str
-    signature: Signature
-    tier: Tier
-    at_s: float
-    tvm: str
-    count: int
-    reduced: ReductionStats | None
-    expectations: list[_Expected]
-    fault: tuple[str, ...]
-    setting: ScriptSetting
-    promise: str
-    cause: str
-    blames: str
-    aftermath: Aftermath
-    environment: tuple[tuple[str, str], ...]
-    official: str
-    own_fault: str
-    rate: ReproRate | None
-    said: str
-    arrays: dict[str, _Elements]
-    unreduced: bytes | None = None
-    space: str = ""
-
-
+_CaseFields = _travelling(Case, "_CaseFields", calls=list[_Call])
+_FindingFields = _travelling(
+    Finding,
+    "_FindingFields",
+    case=_CaseFields,
+    expectations=list[_Expected],
+    unreduced=bytes | None,
+    arrays=dict[str, _Elements],
+)
+"""`Finding` in the form in which it travels, and the arrays that it names."""
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=lambda value: _plain(value))
 _DECODER = msgspec.msgpack.Decoder(_FindingFields)
 _KINDS = "biuf"

@@ -76,8 +76,8 @@ def width(want: Runtime, share: float = 1.0) -> float:
     """
     if not isinstance(want, Tensor) or want.error is None or not want.value.size:
         return 0.0
-    if not is_float(want.dtype):
-        return math.inf if np.mean(np.isinf(want.error)) > _MOST else 0.0
+    if not is_float(want.dtype) and np.mean(np.isinf(want.error)) > _MOST:
+        return math.inf
     size = np.where(np.isfinite(want.value), share * np.abs(want.value), np.inf)
     finite = size[np.isfinite(size)]
     some = finite[finite > 0]
@@ -138,7 +138,10 @@ def matches(want: Tensor, got: Array) -> tuple[Array, Array]:
     unknown = np.zeros(want.shape, bool) if want.error is None else np.isinf(want.error)
     with np.errstate(invalid="ignore", over="ignore"):
         if not is_float(want.dtype):
-            return (want.value == got) | unknown, unknown
+            good = want.value == got
+            if want.error is not None:
+                good |= np.abs(want.value.astype(np.float64) - got.astype(np.float64)) <= want.error
+            return good | unknown, unknown
         rounded = round_to(want.value, want.dtype)
         good = (rounded == got) | (np.isnan(rounded) & np.isnan(got))
         if want.error is not None:

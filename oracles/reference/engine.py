@@ -26,6 +26,7 @@ from oracles.reference.machine import Activation, Evaluator, Machine
 from oracles.reference.memory import check_read
 from oracles.reference.noise import Noise
 from oracles.reference.recorded_run import RecordedRun
+from oracles.reference.shaken import Shaken
 from oracles.reference.tir import Context, kernels_of
 from oracles.reference.values import Callback, Closure, Runtime, Tensor, carried, from_argument
 
@@ -61,7 +62,7 @@ class Interpreter:
         watch: Callable[[str, str, Runtime], None] | None = None,
         synchronised: frozenset[str] = frozenset(),
         recorded: RecordedRun | None = None,
-        noise: Noise | None = None,
+        noise: Noise | Shaken | None = None,
         widened: bool = False,
     ) -> None:
         self.module = module

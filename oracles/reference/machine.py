@@ -13,6 +13,7 @@ from typing import Protocol, TypeAlias
 from generators.dtypes import Scalar
 from generators.tvm_api import BaseFunc, Expr, GlobalVar, Var
 from oracles.reference.noise import Noise
+from oracles.reference.shaken import Shaken
 from oracles.reference.tir import Context
 from oracles.reference.values import Callback, Runtime, Tensor
 
@@ -38,7 +39,7 @@ class Machine(Protocol):
 
     bounded: bool
     floor: str | None
-    noise: Noise | None
+    noise: Noise | Shaken | None
     packed: Mapping[str, Callback]
     context: Context
     constants: dict[Hashable, Tensor]

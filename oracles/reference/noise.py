@@ -95,7 +95,7 @@ class Noise:
         samples = tuple(np.where(error == 0, result.value, s) for s in seen)
         spread = np.zeros(result.shape)
         for sample in samples:
-            spread = np.maximum(spread, _apart(sample, result.value))
+            spread = np.maximum(spread, apart(sample, result.value))
         judged = spread[np.isfinite(spread) & np.isfinite(error)]
         typical = float(np.sqrt(np.mean(judged**2))) if judged.size else 0.0
         sharp = np.minimum(error, SAFETY * np.maximum(spread, typical))
@@ -114,10 +114,16 @@ class Noise:
         return operand.value + self._signs(operand.shape) * width
 
     def _signs(self, shape: tuple[int, ...]) -> Array:
-        return self._random.integers(0, 2, shape) * 2.0 - 1.0
+        return random_signs(self._random, shape)
 
 
-def _apart(one: Array, other: Array) -> Array:
+def random_signs(random: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """1.0 or -1.0 for each element."""
+    signs: Array = random.integers(0, 2, shape) * 2.0 - 1.0
+    return signs
+
+
+def apart(one: Array, other: Array) -> Array:
     """Elementwise distance: 0 for two of a kind (NaN, the same infinity), infinite for two of different kinds."""
     with np.errstate(invalid="ignore"):
         gap = np.abs(one - other)

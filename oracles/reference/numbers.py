@@ -24,7 +24,7 @@ from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.folded import NarrowContents, narrow_contents
 from oracles.reference.outcome import NoMeaning, Outcome, Unsure, Wrong, no_difference, undecided, without_result
 from oracles.reference.recorded_run import RecordedRun
-from oracles.reference.starting_run import IN_FLOAT64, SAMPLED, CallResult, StartingRun
+from oracles.reference.starting_run import IN_FLOAT64, SAMPLED, STEPS_TAKEN, CallResult, StartingRun
 from oracles.reference.values import Runtime, from_argument
 from oracles.tolerance import Tolerance
 from oracles.verdict import WRONG_RESULT
@@ -249,6 +249,9 @@ class Numbers:
                 said = self.starting.compared_in_float64(wanted, said, widely)
             if isinstance(said, Difference):
                 return _wrong(wanted, said, IN_FLOAT64)
+            said = self.starting.compared_after_steps(wanted, actual, said, again)
+            if isinstance(said, Difference):
+                return _wrong(wanted, said, STEPS_TAKEN)
             sharper.append(said)
         return undecided(sharper)
 

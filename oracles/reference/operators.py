@@ -14,6 +14,7 @@ from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.errors_of_result import bounded_result
 from oracles.reference.layouts import is_split, on_split
 from oracles.reference.noise import Noise
+from oracles.reference.shaken import Shaken
 from oracles.reference.values import Runtime, Tensor, flattened, round_to
 from oracles.reference.work import Carrier, Evaluate, Result, listed
 
@@ -26,7 +27,7 @@ def operator_result(
     arguments: list[Runtime],
     bounded: bool,
     floor: str | None = None,
-    noise: Noise | None = None,
+    noise: Noise | Shaken | None = None,
 ) -> Runtime:
     """The result of one operator call; with `bounded`, as accurate as an implementation in dtype `floor` may be, with
     bounds that `noise` sharpens.
@@ -129,7 +130,7 @@ def _bounded(
     dtype_of: Callable[[Array], str],
     terms: float | None,
     floor: str | None,
-    noise: Noise | None,
+    noise: Noise | Shaken | None,
 ) -> Runtime:
     first = evaluate([leaf.value if isinstance(leaf, Tensor) else leaf for leaf in leaves])
     if not _holds_arrays(first):

@@ -49,6 +49,16 @@ def if_known(call: PrimCall, results: list[Tensor]) -> list[Tensor]:
     return [replace(result, error=np.full(result.shape, np.inf)) for result in results]
 
 
+def with_own_error(call: PrimCall, results: list[Tensor]) -> list[Tensor]:
+    """The results with what rounding in the PrimFunc itself is likely to do to them: as if its inputs were exact, and
+    each number that an element reads were rounded once, in whatever direction."""
+    tensors = [i for i in call.inputs if isinstance(i, Tensor)]
+    unit = max((float_facts(t.dtype).unit for t in [*tensors, *results] if is_float(t.dtype)), default=0.0)
+    own = unit * (max((t.value.size for t in tensors), default=1) ** 0.5 + 8)
+    bounded = [replace(one, error=own * np.abs(one.value)) if is_float(one.dtype) else one for one in results]
+    return if_known(call, bounded)
+
+
 def with_bounds(call: PrimCall, results: list[Tensor], again: Again, rounds: bool) -> list[Tensor]:
     """The results with their bounds; numbers of few bits that only sums and products compute are exact.
 

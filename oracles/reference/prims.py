@@ -13,12 +13,13 @@ from generators.dtypes import Array
 from oracles.reference.errors import Unsupported
 from oracles.reference.memory import before_call, blank, written
 from oracles.reference.noise import Noise
-from oracles.reference.prim_bounds import if_known, may_trap, with_bounds
+from oracles.reference.prim_bounds import if_known, may_trap, with_bounds, with_own_error
 from oracles.reference.prim_call import PrimCall, run_fresh, run_in_place, same_when_shared, shares
+from oracles.reference.shaken import Shaken
 from oracles.reference.values import Runtime, Tensor, carried
 
 
-def prim_result(call: PrimCall, bounded: bool, noise: Noise | None = None) -> list[Tensor]:
+def prim_result(call: PrimCall, bounded: bool, noise: Noise | Shaken | None = None) -> list[Tensor]:
     """The results of a call_tir. With `bounded`, with error bounds from perturbed runs, which `noise` sharpens."""
     if not isinstance(call.function, tirx.PrimFunc):
         raise Unsupported(f"call_tir of a {type(call.function).__name__}")
@@ -31,7 +32,7 @@ def prim_result(call: PrimCall, bounded: bool, noise: Noise | None = None) -> li
     return [_partly(mask, tensor, call.name, bounded) for mask, tensor in zip(ran.written, results, strict=True)]
 
 
-def _sharpened(call: PrimCall, exact: list[Tensor], rounds: bool, noise: Noise | None) -> list[Tensor]:
+def _sharpened(call: PrimCall, exact: list[Tensor], rounds: bool, noise: Noise | Shaken | None) -> list[Tensor]:
     def again(moved: list[Runtime]) -> list[Array]:
         return run_fresh(call.on(moved)).arrays
 
@@ -39,6 +40,8 @@ def _sharpened(call: PrimCall, exact: list[Tensor], rounds: bool, noise: Noise |
         with may_trap():
             return [np.asarray(a, np.float64) for a in again(_held(call.inputs, carriers))]
 
+    if isinstance(noise, Shaken):
+        return [noise.moved(result) for result in with_own_error(call, exact)]
     results = with_bounds(call, exact, again, rounds)
     if noise is None:
         return results
@@ -47,7 +50,9 @@ def _sharpened(call: PrimCall, exact: list[Tensor], rounds: bool, noise: Noise |
     )
 
 
-def results_in_place(call: PrimCall, places: list[int], bounded: bool, noise: Noise | None = None) -> list[Tensor]:
+def results_in_place(
+    call: PrimCall, places: list[int], bounded: bool, noise: Noise | Shaken | None = None
+) -> list[Tensor]:
     """The results of a call_tir_inplace: result k is input places[k] after the call, or a fresh one for -1."""
     if shares(call, places) and not same_when_shared(call, places):
         raise Unsupported("aliased arguments of a call in place")

@@ -15,18 +15,22 @@ from functools import cached_property
 from generators.case import EntryCall
 from generators.dtypes import NARROW, is_float
 from generators.tvm_api import IRModule
-from oracles.reference.compare import Agreement, Difference, compare, doubted, is_coarse, widths_of, within
+from oracles.reference.compare import Agreement, Difference, compare, doubted, is_coarse, width, widths_of, within
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.noise import Noise
 from oracles.reference.outcome import NoMeaning, no_meaning
+from oracles.reference.shaken import RUNS, Shaken, with_steps
 from oracles.reference.values import Runtime, Tensor, flattened, round_to
 from oracles.tolerance import Tolerance
 
 SAMPLED_S = 5.0
 """CPU seconds that the first evaluation of an entry call may have taken where it is sampled, which takes several times
 as long. Drawn modules take milliseconds."""
+MOST_BY_STEPS = 1 / 4
+"""The share of the values of an output that steps may change where they are to decide."""
 IN_FLOAT64 = "both in float64, where a result of 16 bits may be off by one rounding alone"
+STEPS_TAKEN = "bound by runs in which rounding decides steps as it comes; wrong in float64, too"
 SAMPLED = "bound by runs with random rounding, as the worst case is much of the value; wrong in float64, too"
 
 
@@ -61,6 +65,7 @@ class StartingRun:
         self.left_out: list[str] = []
         self.results = self._evaluated(calls)
         self._sharp: dict[tuple[int, bool], CallResult | None] = {}
+        self._with_steps: dict[int, CallResult | None] = {}
 
     def _evaluated(self, calls: Sequence[EntryCall]) -> tuple[CallResult, ...]:
         results: list[CallResult] = []
@@ -82,7 +87,7 @@ class StartingRun:
             value = Interpreter(self.module, bounded=True, floor=self.floor).run(call)
             if self.tolerance is None:
                 return value
-            unrounded = Interpreter(self.module, bounded=True, floor=self.floor, noise=Noise(absent=True)).run(call)
+            unrounded = self._run(call, Noise(absent=True))
             declared = Interpreter(self.module).run(call)
         except (Trap, Unsupported) as error:
             return no_meaning(error)
@@ -96,7 +101,13 @@ class StartingRun:
     @property
     def decisive(self) -> tuple[Runtime, ...]:
         """The results with the sharper bounds wherever the worst-case ones do not decide."""
-        return tuple(self._sharpened(result).value if any(result.widths) else result.value for result in self.results)
+        return tuple(self._most_decisive(result).value for result in self.results)
+
+    def _most_decisive(self, result: CallResult) -> CallResult:
+        if not any(result.widths):
+            return result
+        sharp = self._sharpened(result)
+        return self._stepping(result) or sharp if any(sharp.widths) else sharp
 
     def _sharpened(self, result: CallResult) -> CallResult:
         """The result with the sharper bounds; as it is where the runs for these come to no end, or would take too
@@ -118,6 +129,28 @@ class StartingRun:
             except (Trap, Unsupported):
                 self._sharp[place] = None
         return self._sharp[place]
+
+    def _stepping(self, result: CallResult) -> CallResult | None:
+        """The sharpened result with bounds for what comes after steps that rounding decides; None where there are none
+        or they do not decide either."""
+        if self.tolerance is not None or result.took_s > SAMPLED_S:
+            return None
+        if result.index not in self._with_steps:
+            sharp = self._sharpened(result)
+            try:
+                unrounded = self._run(result.call, Noise(absent=True))
+                runs = [self._run(result.call, Shaken(seed)) for seed in range(RUNS)]
+            except (Trap, Unsupported):
+                self._with_steps[result.index] = None
+                return None
+            value = with_steps(sharp.value, unrounded, runs)
+            bounded = replace(sharp, value=value, widths=widths_of(value))
+            decides = not any(width(leaf, MOST_BY_STEPS) for leaf in flattened(value))
+            self._with_steps[result.index] = bounded if decides else None
+        return self._with_steps[result.index]
+
+    def _run(self, call: EntryCall, noise: Noise | Shaken) -> Runtime:
+        return Interpreter(self.module, bounded=True, floor=self.floor, noise=noise).run(call)
 
     def compared(self, result: CallResult, actual: Runtime) -> Difference | Agreement:
         """The comparison by the worst-case bounds, or the user's."""
@@ -159,6 +192,22 @@ class StartingRun:
         if expected is None or (exact := again()) is None:
             return found
         return compare(doubted(expected.value, exact), _rounded(exact), expected.widths)
+
+    def compared_after_steps(
+        self, result: CallResult, actual: Runtime, found: Agreement, again: Callable[[], Runtime | None]
+    ) -> Difference | Agreement:
+        """The comparison by what steps do that rounding decides, where `found` leaves most of an output open for such.
+
+        again: the actual result in float64, None where it has none. It has to differ as well.
+        """
+        if not found.undecided or not any(found.widths) or (stepping := self._stepping(result)) is None:
+            return found
+        said = compare(stepping.value, actual, stepping.widths)
+        if isinstance(said, Agreement):
+            return said
+        if (exact := again()) is None:
+            return found
+        return said if isinstance(compare(stepping.value, exact), Difference) else found
 
 
 def _has_16_bits(leaf: Runtime) -> bool:
