@@ -50,6 +50,10 @@ class KernelRecipeKnobs:
     """The value is read beside its view."""
     scalar_of_symbol: float = 0.6
     """A scalar argument is an expression over a symbolic dim, else a literal."""
+    scalars_again: float = 0.5
+    """A kernel with scalar arguments is called once more, with some of them as before."""
+    scalars_first: float = 0.3
+    """Some scalar arguments come before the tensor."""
 
 
 @dataclass(frozen=True, slots=True)

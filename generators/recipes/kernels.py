@@ -18,7 +18,7 @@ from generators.relax.entry_calls import LOWER_BOUNDS, UPPER_BOUNDS
 from generators.relax.scope import Scope
 from generators.relax.values import Dim, SymbolicDim, Value, extent
 from generators.source import favour
-from generators.tvm_api import PrimFunc
+from generators.tvm_api import Expr, GlobalVar, PrimFunc
 from generators.unavailable import Unavailable
 
 CAPTURED_SYMBOLS = "relax.rewrite_cuda_graph.capture_symbolic_vars"
@@ -158,34 +158,57 @@ def _as_other_dtype(s: Scope, x: Value) -> Value:
 
 
 @cache
-def _with_scalar(rank: int, dtype: str, sign: int) -> PrimFunc:
-    """A tensor of this rank plus a number that is an argument, or minus it."""
-    n = tirx.Var("number", "int64")
+def _with_scalars(rank: int, dtype: str, factors: tuple[int, ...], place: int) -> PrimFunc:
+    """A tensor of this rank plus numbers that are arguments, each times its factor. `place` of them come before the
+    tensor."""
+    numbers = [tirx.Var(f"number{n}", "int64") for n in range(len(factors))]
     shape = [tirx.Var(f"d{axis}", "int64") for axis in range(rank)]
     a = te.placeholder(shape, dtype, name="A")
-    out = te.compute(shape, lambda *i: a(*i) + tirx.Cast(dtype, n) * tirx.const(sign, dtype), name="with_scalar")
-    return te.create_prim_func([a, n, out]).without_attr("global_symbol")
+    scaled = [tirx.Cast(dtype, n) * tirx.const(factor, dtype) for n, factor in zip(numbers, factors, strict=True)]
+    out = te.compute(shape, lambda *i: sum(scaled, a(*i)), name="with_scalars")
+    return te.create_prim_func([*numbers[:place], a, *numbers[place:], out]).without_attr("global_symbol")
+
+
+def _scalar(s: Scope, n: SymbolicDim | None) -> tuple[Expr, int]:
+    """A number for a kernel, and how large it may be: a literal, a symbolic dim, or an expression of one."""
+    if n is not None and s.source.flip(KNOBS.kernels.scalar_of_symbol):
+        return s.source.pick((n.expr, n.expr + 1, n.expr * 2, n.expr * 2 - 1)), 2 * extent(n) + 1
+    value = s.source.integer(0, 5)
+    return tirx.IntImm("int64", value), value
 
 
 def call_tir_scalars(s: Scope) -> None:
-    """Calls of a PrimFunc on a tensor and a number: a literal, a symbolic dim, or an expression of one."""
+    """Calls of PrimFuncs on a tensor and one to three numbers; a PrimFunc may be called again, with some of the numbers
+    as before."""
     symbolic = s.source.flip(KNOBS.kernels.scalar_of_symbol)
     s.frame.symbolic = s.frame.symbolic or symbolic
     n = s.frame.draw_symbol(s.source) if symbolic else None
     x = b.parameter(s, [n, 2]) if n is not None else b.tensor(s, (1, 3), static=True)
     out = b.unary(s, x, b.SIMPLE_UNARY[:3])
-    for _ in range(s.source.integer(1, 2)):
-        value = s.source.integer(0, 5)
-        number = tirx.IntImm("int64", value)
-        if n is not None and s.source.flip(KNOBS.kernels.scalar_of_symbol):
-            number = s.source.pick((n.expr, n.expr + 1, n.expr * 2, n.expr * 2 - 1))
-            value = 2 * extent(n) + 1
-        function = _with_scalar(out.ndim, out.dtype, s.source.pick((1, -1)))
-        gvar = s.frame.module.add(s.frame.module.new_name("prim"), function)
-        call = relax.op.call_tir(gvar, relax.Tuple([out.expr, number]), tvm_api.type_of(out.expr))
-        out = b.call(s, call, out.range + Range(-value, value, True))
+    kernel: tuple[GlobalVar, tuple[int, ...], int] | None = None
+    numbers: list[tuple[Expr, int]] = []
+    for _ in range(s.source.integer(1, 3)):
+        if kernel is None or not s.source.flip(KNOBS.kernels.scalars_again):
+            factors = tuple([sign * (place + 1) for place, sign in enumerate(_signs(s))])
+            place = s.source.integer(0, len(factors)) if s.source.flip(KNOBS.kernels.scalars_first) else 0
+            function = _with_scalars(out.ndim, out.dtype, factors, place)
+            kernel = s.frame.module.add(s.frame.module.new_name("prim"), function), factors, place
+            numbers = [_scalar(s, n) for _ in factors]
+        else:
+            numbers = [one if s.source.flip() else _scalar(s, n) for one in numbers]
+        gvar, factors, place = kernel
+        values = [value for value, _ in numbers]
+        call = relax.op.call_tir(
+            gvar, relax.Tuple([*values[:place], out.expr, *values[place:]]), tvm_api.type_of(out.expr)
+        )
+        most = sum(abs(factor) * high for factor, (_, high) in zip(factors, numbers, strict=True))
+        out = b.call(s, call, out.range + Range(-most, most, True))
         out = b.unary(s, out, b.SIMPLE_UNARY[:3]) if s.source.flip() else out
     b.finish(s, out)
+
+
+def _signs(s: Scope) -> list[int]:
+    return [s.source.pick((1, -1)) for _ in range(favour(s.source, 1, 2, 3))]
 
 
 RECIPES = (

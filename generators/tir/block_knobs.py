@@ -114,3 +114,17 @@ class MultiReadKnobs:
     """Weight of a number."""
     joins: tuple[str, ...] = ("sub", "sub", "add", "mul", "max", "min")
     """What joins two reads: the difference twice, since it is another number when the reads are swapped."""
+
+
+@dataclass(frozen=True, slots=True)
+class LikewiseKnobs:
+    """Two blocks alike."""
+
+    differs: float = 0.85
+    """They differ in a choice: a pass that takes them for equal is wrong."""
+    anew: float = 0.01
+    """Then each other choice is made anew all the same."""
+    biased: float = 0.6
+    """They begin at an init that is not neutral, where they reduce: it may be what they differ in."""
+    output: float = 0.05
+    """Each writes an output: passes that put blocks together leave those alone."""

@@ -17,6 +17,7 @@ from generators.ranges import Range
 from generators.source import Source, favour, weighted
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Layout, Symbol, Unfit, input_range
 from generators.tir.knobs import DEFAULT, SCHEDULABLE, SYMBOL_LIMIT, TirKnobs, for_dead
+from generators.tir.likewise import draw_likewise
 from generators.tir.nested_blocks import draw_halves, draw_row_block, draw_tiles, draw_whole_update
 from generators.tir.opaque import draw_statements
 from generators.tir.prim_program import PrimParameter, PrimProgram, blank
@@ -56,6 +57,7 @@ STAGES: Mapping[str, Callable[[FunctionDraft], None]] = MappingProxyType(
         "halves": draw_halves,
         "divided": draw_divided,
         "apart": draw_apart,
+        "likewise": draw_likewise,
     }
 )
 """Every kind of stage by name."""
@@ -75,6 +77,7 @@ _WEIGHTS = (
     ("whole_update", 1),
     ("scan", 1),
     ("halves", 1),
+    ("likewise", 4),
 )
 NO_ATTRIBUTES: Mapping[str, object] = MappingProxyType({})
 _SPECIALS = (float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1.0, -1.0)

@@ -5,7 +5,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from generators.tir.block_knobs import BlockKnobs, BlockLoopKnobs, BlockReductionKnobs, MultiReadKnobs, PartKnobs
+from generators.tir.block_knobs import (
+    BlockKnobs,
+    BlockLoopKnobs,
+    BlockReductionKnobs,
+    LikewiseKnobs,
+    MultiReadKnobs,
+    PartKnobs,
+)
 from generators.tir.integer_knobs import IntegerKnobs
 from generators.tir.kernel_knobs import KernelKnobs
 from generators.tir.knob_groups import ExpressionKnobs, FormKnobs, InputKnobs, ReadKnobs, ScheduleKnobs
@@ -79,6 +86,7 @@ class TirKnobs:
     nests: NestKnobs = NestKnobs()
     kernels: KernelKnobs = KernelKnobs()
     integers: IntegerKnobs = IntegerKnobs()
+    likewise: LikewiseKnobs = LikewiseKnobs()
 
 
 DEFAULT = TirKnobs()

@@ -41,6 +41,8 @@ class BufferKnobs:
     """A mask keeps elements where it is true."""
     view: float = 0.2
     """A second buffer on the memory of another is declared after a statement."""
+    view_strided: float = 0.5
+    """A view has strides of its own: it shows a part of each row, columns as rows, or every other element."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,7 +245,7 @@ def draw_each(site: Site, _inner: Inner) -> Stmt:
 
 
 def _draw_view(site: Site) -> None:
-    """Another buffer on the memory of one, with other dims.
+    """Another buffer on the memory of one, with other dims, in some cases with strides of its own.
 
     Without an offset: FlattenBuffer adds it to the indices and leaves it on the buffer, so that it is open whether
     a flat buffer counts it once more.
@@ -256,22 +256,40 @@ def _draw_view(site: Site) -> None:
     if not options:
         return
     tensor = draft.source.pick(options)
-    size = next(s for s in (draft.source.pick((2, 4, 3)), 1) if tensor.elements % s == 0)
-    dims = (draft.extent(tensor.elements // size), draft.extent(size))
+    lengths, strides = _strided(draft, tensor.elements)
+    layout: Layout = {"strides": [draft.number(stride) for stride in strides]} if strides else {}
     view = draft.add_tensor(
         "Y",
-        dims,
+        tuple([draft.extent(length) for length in lengths]),
         tensor.dtype,
         tensor.range,
         fraction=tensor.fraction,
         role="input" if tensor.role == "input" else "alloc",
         data=tensor.buffer.data,
+        **layout,
     )
     draft.tensors.pop()
     draft.statements.append(tvm_api.declared(view.buffer, tensor.buffer.data))
     site.memory[view.name] = tensor.name
     site.tensors.append(view)
     draft.features.add("view")
+
+
+def _strided(draft: FunctionDraft, count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The dims and the strides of a view of so many elements, none of which it shows twice; no strides where it shows
+    all in order."""
+    size = next(s for s in (draft.source.pick((2, 4, 3)), 1) if count % s == 0)
+    if count < 4 or not draft.source.flip(draft.knobs.buffers.view_strided):
+        return (count // size, size), ()
+    draft.features.add("view_strided")
+    kind = draft.source.pick(("part of rows", "turned", "every other"))
+    if kind == "turned":
+        return (size, count // size), (1, size)
+    step = draft.source.integer(2, max(2, min(count // 2, 9)))
+    if kind == "every other":
+        return ((count - 1) // step + 1,), (step,)
+    width = draft.source.integer(1, step)
+    return ((count - width) // step + 1, width), (step, 1)
 
 
 _NONE: frozenset[Unusual] = frozenset()

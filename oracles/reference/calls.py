@@ -72,7 +72,7 @@ def _operator(machine: Machine, call: Expr, name: str, frame: Activation) -> Run
             if name == "relax.reshape":
                 return created_view(*arguments)
             _check_reads(name, arguments)
-        return operator_result(row, call, arguments, machine.bounded, machine.floor, machine.noise)
+        return operator_result(row, call, arguments, machine.bounded, machine.floor, machine.sampling)
     rule = SPECIAL.get(name)
     if rule is None:
         raise Unsupported(name)
@@ -104,7 +104,7 @@ def _invoke(machine: Machine, callee: Runtime, arguments: list[Runtime]) -> Runt
 
 def _call_tir(machine: Machine, call: Expr, frame: Activation) -> Runtime:
     made = _prim_call(machine, call, frame)
-    return _results(call, made, frame, lambda: prim_result(made, machine.bounded, machine.noise))
+    return _results(call, made, frame, lambda: prim_result(made, machine.bounded, machine.sampling))
 
 
 def _call_tir_inplace(machine: Machine, call: Expr, frame: Activation) -> Runtime:
@@ -113,7 +113,7 @@ def _call_tir_inplace(machine: Machine, call: Expr, frame: Activation) -> Runtim
     places = [int(i) for i in call.attrs.inplace_indices]
 
     def results() -> list[Tensor]:
-        given = results_in_place(made, places, machine.bounded, machine.noise)
+        given = results_in_place(made, places, machine.bounded, machine.sampling)
         for place, result in zip(places, given, strict=True):
             operand = made.inputs[place] if place >= 0 else None
             if isinstance(operand, Tensor):

@@ -135,7 +135,7 @@ def _tensors(where: str, want: Tensor, got: Tensor) -> tuple[Difference | None, 
 
 def matches(want: Tensor, got: Array) -> tuple[Array, Array]:
     """Masks: which elements are right or cannot be judged, and which of them cannot be judged."""
-    unknown = np.zeros(want.shape, bool) if want.error is None else np.isinf(want.error)
+    unknown = want.left_open
     with np.errstate(invalid="ignore", over="ignore"):
         if not is_float(want.dtype):
             good = want.value == got

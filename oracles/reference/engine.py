@@ -26,7 +26,7 @@ from oracles.reference.machine import Activation, Evaluator, Machine
 from oracles.reference.memory import check_read
 from oracles.reference.noise import Noise
 from oracles.reference.recorded_run import RecordedRun
-from oracles.reference.shaken import Shaken
+from oracles.reference.sampling import Sampling
 from oracles.reference.tir import Context, kernels_of
 from oracles.reference.values import Callback, Closure, Runtime, Tensor, carried, from_argument
 
@@ -41,8 +41,8 @@ class Interpreter:
 
     bounded: values are not rounded and carry error bounds (for the module that a case starts from); otherwise every
     float result is rounded to its dtype, as a straightforward implementation would. floor: in a bounded run, the dtype
-    in which every float operation may be computed instead of its own (mixed-precision passes do so on purpose). noise:
-    in a bounded run, what sharpens the bounds.
+    in which every float operation may be computed instead of its own (mixed-precision passes do so on purpose).
+    sampling: in a bounded run, what sharpens the bounds.
     packed: the meaning of the caller's own external functions (`generators.externs.HOOKS`). constants: their memory, if
     it outlives an entry call. watch: called with function, variable and value of every parameter and binding.
     synchronised: the scopes in which barriers between GPU threads are explicit; see `tir.Context`. recorded: records
@@ -62,13 +62,13 @@ class Interpreter:
         watch: Callable[[str, str, Runtime], None] | None = None,
         synchronised: frozenset[str] = frozenset(),
         recorded: RecordedRun | None = None,
-        noise: Noise | Shaken | None = None,
+        sampling: Sampling | None = None,
         widened: bool = False,
     ) -> None:
         self.module = module
         self.bounded = bounded
         self.floor = floor
-        self.noise = noise
+        self.sampling = sampling
         self.fuel = fuel
         self.packed = packed
         self.watch = watch
@@ -226,7 +226,7 @@ def interpreted(
             synchronised=synchronised,
             recorded=recorded,
             widened=widened,
-            noise=Noise(once=widened) if exactly else None,
+            sampling=Noise(once=widened) if exactly else None,
         )
         with np.errstate(all="ignore"):
             return machine.apply(machine.function(function), arguments, function)

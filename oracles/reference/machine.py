@@ -12,8 +12,7 @@ from typing import Protocol, TypeAlias
 
 from generators.dtypes import Scalar
 from generators.tvm_api import BaseFunc, Expr, GlobalVar, Var
-from oracles.reference.noise import Noise
-from oracles.reference.shaken import Shaken
+from oracles.reference.sampling import Sampling
 from oracles.reference.tir import Context
 from oracles.reference.values import Callback, Runtime, Tensor
 
@@ -39,7 +38,7 @@ class Machine(Protocol):
 
     bounded: bool
     floor: str | None
-    noise: Noise | Shaken | None
+    sampling: Sampling | None
     packed: Mapping[str, Callback]
     context: Context
     constants: dict[Hashable, Tensor]

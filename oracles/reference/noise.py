@@ -20,26 +20,18 @@ from them. An infinite bound stays infinite.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from generators.dtypes import NARROW, Array, float_facts, is_float
+from oracles.reference.sampling import NEXT_TO_NONE, SAFETY, Bounded, Recompute, apart, random_signs
 from oracles.reference.values import Runtime, Tensor
 
 RUNS = 8
 """Evaluations with random signs."""
-SAFETY = 4.0
-"""By how much a deviation may be larger than what these show."""
-NEXT_TO_NONE = 1e-300
-"""The error of an operand that is inexact, for the local error of an operation: no more than that it is inexact."""
-
-Recompute: TypeAlias = Callable[[Sequence[Any]], Sequence[Array]]
-"""The results of an operation for the carriers of its flattened operands."""
-Local: TypeAlias = Callable[[Sequence[Runtime]], Sequence[Tensor]]
-"""The results of an operation with worst-case bounds for these operands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +49,24 @@ class Noise:
     bound is then left for what is open whatever rounding does.
     """
 
+    by_itself = False
+
     def __init__(self, seed: int = 0, once: bool = False, absent: bool = False) -> None:
         self._random = np.random.default_rng(seed)
         self.once = once
         self.absent = absent
 
     def sharpened(
-        self, operands: Sequence[Runtime], results: Sequence[Tensor], evaluate: Recompute, local: Local
+        self, operands: Sequence[Runtime], worst: Bounded, evaluate: Recompute, likely: Bounded
     ) -> list[Tensor]:
-        """The results of an operation with the smaller of their worst-case bounds and those of the runs.
-
-        operands: flattened. results: with worst-case bounds for them.
-        """
+        """The results of an operation with the smaller of their worst-case bounds and those of the runs."""
+        results = list(worst(operands))
         if self.once:
             exact = [np.asarray(value) for value in evaluate([_held(o) for o in operands])]
             results = [_rounding(r, value) for r, value in zip(results, exact, strict=True)]
         if not any(is_float(r.dtype) and r.error is not None for r in results):
-            return list(results)
-        own = [r.error for r in local([_nearly_exact(o) for o in operands])]
+            return results
+        own = [r.error for r in likely([_nearly_exact(o) for o in operands])]
         if self.once:
             own = [_one_rounding(r) if r.dtype in NARROW else error for r, error in zip(results, own, strict=True)]
         seen = [evaluate([self._drawn(o, run) for o in operands]) for run in range(RUNS)]
@@ -115,20 +107,6 @@ class Noise:
 
     def _signs(self, shape: tuple[int, ...]) -> Array:
         return random_signs(self._random, shape)
-
-
-def random_signs(random: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """1.0 or -1.0 for each element."""
-    signs: Array = random.integers(0, 2, shape) * 2.0 - 1.0
-    return signs
-
-
-def apart(one: Array, other: Array) -> Array:
-    """Elementwise distance: 0 for two of a kind (NaN, the same infinity), infinite for two of different kinds."""
-    with np.errstate(invalid="ignore"):
-        gap = np.abs(one - other)
-    same = (one == other) | (np.isnan(one) & np.isnan(other))
-    return np.where(same, 0.0, np.nan_to_num(gap, nan=np.inf, posinf=np.inf))
 
 
 def _held(operand: Runtime) -> Any:

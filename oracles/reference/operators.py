@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -13,8 +14,7 @@ from generators.tvm_api import HELD_SCALARS, DataType, Expr, Node
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.errors_of_result import bounded_result
 from oracles.reference.layouts import is_split, on_split
-from oracles.reference.noise import Noise
-from oracles.reference.shaken import Shaken
+from oracles.reference.sampling import Sampling
 from oracles.reference.values import Runtime, Tensor, flattened, round_to
 from oracles.reference.work import Carrier, Evaluate, Result, listed
 
@@ -27,10 +27,10 @@ def operator_result(
     arguments: list[Runtime],
     bounded: bool,
     floor: str | None = None,
-    noise: Noise | Shaken | None = None,
+    sampling: Sampling | None = None,
 ) -> Runtime:
     """The result of one operator call; with `bounded`, as accurate as an implementation in dtype `floor` may be, with
-    bounds that `noise` sharpens.
+    bounds that `sampling` sharpens.
 
     Raises Trap("operand") where NumPy finds the operands impossible (shapes): the annotations of a well-formed program
     rule that out; and Trap("domain") where their values are not what the operator is documented for.
@@ -52,7 +52,7 @@ def operator_result(
     try:
         if bounded:
             terms = terms_of(*[_refilled(a, feed) for a in arguments], **attributes) if terms_of else None
-            return _bounded(row, leaves, evaluate, dtype_of, terms, floor, noise)
+            return _bounded(row, leaves, evaluate, dtype_of, terms, floor, sampling)
         result = evaluate([leaf.value if isinstance(leaf, Tensor) else leaf for leaf in leaves])
     except (ValueError, IndexError, ZeroDivisionError, OverflowError) as error:
         raise Trap("operand", f"{row.name}: {error}") from error
@@ -130,22 +130,24 @@ def _bounded(
     dtype_of: Callable[[Array], str],
     terms: float | None,
     floor: str | None,
-    noise: Noise | Shaken | None,
+    sampling: Sampling | None,
 ) -> Runtime:
     first = evaluate([leaf.value if isinstance(leaf, Tensor) else leaf for leaf in leaves])
     if not _holds_arrays(first):
         if row.sized_by_values and any(isinstance(leaf, Tensor) and leaf.error is not None for leaf in leaves):
             raise Unsupported(f"{row.name} of undecided values")
         return _wrapped(row, first, dtype_of)
-    rounds = noise is None or not noise.absent
-    tensors = bounded_result(row, leaves, first, evaluate, dtype_of, terms, floor, rounds=rounds)
-    if noise is not None and rounds and not row.unjudged:
-        tensors = noise.sharpened(
-            leaves,
-            tensors,
-            lambda carriers: listed(evaluate(carriers)),
-            lambda operands: bounded_result(row, operands, first, evaluate, dtype_of, terms, floor, likely=True),
-        )
+
+    def bounded(operands: Sequence[Runtime], **how: bool) -> list[Tensor]:
+        return bounded_result(row, operands, first, evaluate, dtype_of, terms, floor, **how)
+
+    if sampling is not None and sampling.absent:
+        tensors = bounded(leaves, rounds=False)
+    elif sampling is None or row.unjudged:
+        tensors = bounded(leaves)
+    else:
+        likely = partial(bounded, likely=True)
+        tensors = sampling.sharpened(leaves, bounded, lambda carriers: listed(evaluate(carriers)), likely)
     return tuple(tensors) if isinstance(first, (tuple, list)) else tensors[0]
 
 

@@ -12,27 +12,26 @@ from tvm import tirx
 from generators.dtypes import Array
 from oracles.reference.errors import Unsupported
 from oracles.reference.memory import before_call, blank, written
-from oracles.reference.noise import Noise
 from oracles.reference.prim_bounds import if_known, may_trap, with_bounds, with_own_error
 from oracles.reference.prim_call import PrimCall, run_fresh, run_in_place, same_when_shared, shares
-from oracles.reference.shaken import Shaken
+from oracles.reference.sampling import Sampling
 from oracles.reference.values import Runtime, Tensor, carried
 
 
-def prim_result(call: PrimCall, bounded: bool, noise: Noise | Shaken | None = None) -> list[Tensor]:
-    """The results of a call_tir. With `bounded`, with error bounds from perturbed runs, which `noise` sharpens."""
+def prim_result(call: PrimCall, bounded: bool, sampling: Sampling | None = None) -> list[Tensor]:
+    """The results of a call_tir. With `bounded`, with error bounds from perturbed runs, which `sampling` sharpens."""
     if not isinstance(call.function, tirx.PrimFunc):
         raise Unsupported(f"call_tir of a {type(call.function).__name__}")
     ran = run_fresh(call)
     results = _carried(call, ran.arrays)
-    if bounded and noise is not None and noise.absent:
+    if bounded and sampling is not None and sampling.absent:
         results = if_known(call, results)
     elif bounded:
-        results = _sharpened(call, results, ran.rounds, noise)
+        results = _sharpened(call, results, ran.rounds, sampling)
     return [_partly(mask, tensor, call.name, bounded) for mask, tensor in zip(ran.written, results, strict=True)]
 
 
-def _sharpened(call: PrimCall, exact: list[Tensor], rounds: bool, noise: Noise | Shaken | None) -> list[Tensor]:
+def _sharpened(call: PrimCall, exact: list[Tensor], rounds: bool, sampling: Sampling | None) -> list[Tensor]:
     def again(moved: list[Runtime]) -> list[Array]:
         return run_fresh(call.on(moved)).arrays
 
@@ -40,18 +39,19 @@ def _sharpened(call: PrimCall, exact: list[Tensor], rounds: bool, noise: Noise |
         with may_trap():
             return [np.asarray(a, np.float64) for a in again(_held(call.inputs, carriers))]
 
-    if isinstance(noise, Shaken):
-        return [noise.moved(result) for result in with_own_error(call, exact)]
-    results = with_bounds(call, exact, again, rounds)
-    if noise is None:
-        return results
-    return noise.sharpened(
-        call.inputs, results, evaluate, lambda operands: with_bounds(call.on(list(operands)), exact, again, rounds)
-    )
+    def worst(operands: Sequence[Runtime]) -> list[Tensor]:
+        return with_bounds(call.on(list(operands)), exact, again, rounds)
+
+    def alone(operands: Sequence[Runtime]) -> list[Tensor]:
+        return with_own_error(call.on(list(operands)), exact)
+
+    if sampling is None:
+        return worst(call.inputs)
+    return sampling.sharpened(call.inputs, worst, evaluate, alone if sampling.by_itself else worst)
 
 
 def results_in_place(
-    call: PrimCall, places: list[int], bounded: bool, noise: Noise | Shaken | None = None
+    call: PrimCall, places: list[int], bounded: bool, sampling: Sampling | None = None
 ) -> list[Tensor]:
     """The results of a call_tir_inplace: result k is input places[k] after the call, or a fresh one for -1."""
     if shares(call, places) and not same_when_shared(call, places):
@@ -59,7 +59,7 @@ def results_in_place(
     before = [before_call(i) if isinstance(i, Tensor) else None for i in call.inputs]
     ran = run_in_place(call, places)
     results = _carried(call, ran.arrays)
-    if bounded and noise is not None and noise.absent:
+    if bounded and sampling is not None and sampling.absent:
         results = if_known(call, results)
     elif bounded:
         results = with_bounds(

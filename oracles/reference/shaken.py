@@ -19,8 +19,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from generators.dtypes import NARROW, Array, is_float
-from oracles.reference.noise import NEXT_TO_NONE, SAFETY, Local, Recompute, apart, random_signs
+from generators.dtypes import NARROW, is_float
+from oracles.reference.sampling import NEXT_TO_NONE, SAFETY, Bounded, Recompute, apart, random_signs
 from oracles.reference.values import Runtime, Tensor
 
 RUNS = 8
@@ -35,24 +35,25 @@ class Shaken:
     """The random signs of one run. Each result is off by its enlarged local error and taken for exact after that."""
 
     absent = False
+    by_itself = True
 
     def __init__(self, seed: int) -> None:
         self._random = np.random.default_rng(seed)
 
     def sharpened(
-        self, operands: Sequence[Runtime], results: Sequence[Tensor], evaluate: Recompute, local: Local
+        self, operands: Sequence[Runtime], worst: Bounded, evaluate: Recompute, likely: Bounded
     ) -> list[Tensor]:
         """The results of an operation, off by their enlarged local errors."""
-        return [self.moved(result) for result in local(operands)]
+        return [self._moved(result) for result in likely(operands)]
 
-    def moved(self, result: Tensor) -> Tensor:
+    def _moved(self, result: Tensor) -> Tensor:
         """A result, off by its enlarged error. What is open stays so."""
         if result.error is None or not is_float(result.dtype) or result.memory is not None:
             return result
-        finite = np.where(np.isinf(result.error), 0.0, result.error)
+        finite = np.where(result.left_open, 0.0, result.error)
         times = LARGER_IN_16_BITS if result.dtype in NARROW else LARGER
         value = result.value + random_signs(self._random, result.shape) * (times * finite)
-        return replace(result, value=value, error=np.where(np.isinf(result.error), np.inf, NEXT_TO_NONE * (finite > 0)))
+        return replace(result, value=value, error=np.where(result.left_open, np.inf, NEXT_TO_NONE * (finite > 0)))
 
 
 def with_steps(result: Runtime, unrounded: Runtime, runs: Sequence[Runtime]) -> Runtime:
@@ -81,12 +82,8 @@ def _leaf(result: Runtime, unrounded: Runtime, runs: Sequence[Runtime]) -> Runti
         spread = np.maximum(spread, apart(run.value.astype(np.float64), result.value.astype(np.float64)))
     open_ = np.isinf(spread)
     for one in tensors:
-        open_ |= _open(one)
-    by_steps = np.isinf(result.error) & ~open_
+        open_ |= one.left_open
+    by_steps = result.left_open & ~open_
     if not by_steps.any():
         return result
     return replace(result, error=np.where(by_steps, SAFETY * spread[by_steps].max(), result.error))
-
-
-def _open(one: Tensor) -> Array:
-    return np.zeros(one.shape, np.bool_) if one.error is None else np.isinf(one.error)

@@ -20,6 +20,7 @@ from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.noise import Noise
 from oracles.reference.outcome import NoMeaning, no_meaning
+from oracles.reference.sampling import Sampling
 from oracles.reference.shaken import RUNS, Shaken, with_steps
 from oracles.reference.values import Runtime, Tensor, flattened, round_to
 from oracles.tolerance import Tolerance
@@ -121,8 +122,8 @@ class StartingRun:
             return None
         place = result.index, once
         if place not in self._sharp:
-            noise = Noise(once=once)
-            machine = Interpreter(self.module, bounded=True, floor=self.floor, noise=noise, widened=once)
+            sampling = Noise(once=once)
+            machine = Interpreter(self.module, bounded=True, floor=self.floor, sampling=sampling, widened=once)
             try:
                 value = machine.run(result.call)
                 self._sharp[place] = replace(result, value=value, widths=widths_of(value))
@@ -149,8 +150,8 @@ class StartingRun:
             self._with_steps[result.index] = bounded if decides else None
         return self._with_steps[result.index]
 
-    def _run(self, call: EntryCall, noise: Noise | Shaken) -> Runtime:
-        return Interpreter(self.module, bounded=True, floor=self.floor, noise=noise).run(call)
+    def _run(self, call: EntryCall, sampling: Sampling) -> Runtime:
+        return Interpreter(self.module, bounded=True, floor=self.floor, sampling=sampling).run(call)
 
     def compared(self, result: CallResult, actual: Runtime) -> Difference | Agreement:
         """The comparison by the worst-case bounds, or the user's."""

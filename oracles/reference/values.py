@@ -38,6 +38,11 @@ class Tensor:
         shape: tuple[int, ...] = self.value.shape
         return shape
 
+    @property
+    def left_open(self) -> Array:
+        """Elements of which nothing can be said, as a mask."""
+        return np.zeros(self.shape, np.bool_) if self.error is None else np.isinf(self.error)
+
 
 @dataclass(frozen=True, slots=True)
 class ShapeHeap(Tensor):

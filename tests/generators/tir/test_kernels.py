@@ -94,8 +94,8 @@ def test_passes_after_barriers_get_threads_that_work_together() -> None:
     def shared(barriers: bool) -> int:
         programs = (
             draw_prim_program(SeededSource(seed), for_schedules=True, threads=True, barriers=barriers)
-            for seed in range(40)
+            for seed in range(150)
         )
         return sum("shared_memory" in program.features for program in programs)
 
-    assert shared(True) > 1.4 * shared(False)
+    assert shared(True) > 1.2 * shared(False)  # 1.4 as drawn: so near to it no seed would be safe

@@ -18,9 +18,10 @@ from generators.relax.knobs import Knobs
 from generators.relax.relax_program import draw_program
 from generators.source import SeededSource
 from oracles.reference.compare import Agreement, compare, is_coarse, width
-from oracles.reference.noise import NEXT_TO_NONE, Noise, Sampled
+from oracles.reference.noise import Noise, Sampled
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import TOO_WIDE, NoMeaning, Unsure, Wrong, undecided
+from oracles.reference.sampling import NEXT_TO_NONE
 from oracles.reference.values import Tensor, flattened
 from oracles.tolerance import Tolerance
 from tests.oracles.oracle_bench import module_of

@@ -42,7 +42,7 @@ NEARLY = np.nextafter(np.full(3, -129, np.float32), np.float32(0))
 def bounded(body: str, operand: str, array: np.ndarray[Any, Any], noise: Noise | None = None) -> Tensor:
     """What the bounded reference gives for a call of a PrimFunc with this body."""
     module = live_module(ModuleText(HEAD.format(body=body, operand=operand)))
-    result = Interpreter(module, bounded=True, noise=noise).run(EntryCall("main", (array,)))
+    result = Interpreter(module, bounded=True, sampling=noise).run(EntryCall("main", (array,)))
     assert isinstance(result, Tensor)
     return result
 

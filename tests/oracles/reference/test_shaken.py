@@ -11,9 +11,9 @@ from tvm import relax
 from fuzzer.trial.subject.inputs import drawn_calls
 from generators.case import EntryCall
 from generators.tvm_api import IRModule
-from oracles.reference.noise import NEXT_TO_NONE, SAFETY
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Unsure, Wrong
+from oracles.reference.sampling import NEXT_TO_NONE, SAFETY
 from oracles.reference.shaken import LARGER, LARGER_IN_16_BITS, Shaken, with_steps
 from oracles.reference.starting_run import STEPS_TAKEN
 from oracles.reference.values import Tensor

@@ -10,7 +10,7 @@ from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.tir.constants import fold
 from oracles.reference.tir.decode.dispatch import at_lane, buffer_of, current_lane, expression
 from oracles.reference.tir.decode.state import DecodeState, Placed
-from oracles.reference.tir.decode.views import position_of
+from oracles.reference.tir.decode.views import position_at
 from oracles.reference.tir.nodes import DTYPES, Buffer, Cast, Const, Expr
 
 INT32 = DTYPES["int32"]
@@ -49,14 +49,16 @@ def access(state: DecodeState, tvm_buffer: tvm_api.Buffer, tvm_indices: tvm_api.
 
 def _in_place(state: DecodeState, name: str, place: Placed, indices: tuple[Expr, ...]) -> Expr:
     """The position of an element of a buffer that lies in another one."""
-    if len(indices) != len(place.shape):
-        raise Trap("type", f"{state.name}: {name} has rank {len(place.shape)}, indexed by {len(indices)}")
+    if len(indices) != len(place.strides):
+        raise Trap("type", f"{state.name}: {name} has rank {len(place.strides)}, indexed by {len(indices)}")
     if not indices:
         return place.first
-    position = position_of(place.shape, indices)
-    if position.dtype is not place.first.dtype:
-        position = Cast(position, place.first.dtype)
-    return fold("add", place.first, position, place.first.dtype)
+    position, first = position_at(place.strides, indices), place.first
+    if isinstance(first, Const):
+        first = Const(first.value, position.dtype)
+    if position.dtype is not first.dtype:
+        position = Cast(position, first.dtype)
+    return fold("add", first, position, first.dtype)
 
 
 def _vector_access(state: DecodeState, tvm_buffer: tvm_api.Buffer, tvm_indices: tvm_api.Node, width: int) -> Element:

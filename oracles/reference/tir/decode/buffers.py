@@ -12,7 +12,7 @@ from oracles.reference.tir.decode.dispatch import buffer_of, constant, expressio
 from oracles.reference.tir.decode.pointer_kinds import BufferAddress, Pointer, Stack
 from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules, hold
 from oracles.reference.tir.decode.tvm_objects import dtype_of, lanes_of, scalar_of
-from oracles.reference.tir.decode.views import new_owner, view_at
+from oracles.reference.tir.decode.views import dense, new_owner, view_at
 from oracles.reference.tir.nodes import Alloc, Buffer, Const, DType, Expr, Stmt
 
 
@@ -33,6 +33,8 @@ def new_buffer(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> Buffer:
 def match_buffer(state: DecodeState, match: tvm_api.Node) -> None:
     """A MatchBufferRegion: the buffer is its source at an offset. Accesses are shifted; there is no new memory."""
     source, outer = buffer_of(state, match.source.source)
+    if match.source.source.__chandle__() in state.buffers.placed:
+        raise Unsupported("s_tir.MatchBufferRegion[a buffer at an element]")
     ranges = items(match.source.region)
     rank = len(match.buffer.ty.shape)
     offsets = tuple(expression(state, r.min) for r in ranges)
@@ -65,7 +67,7 @@ def strides_of(state: DecodeState, buffer: Buffer) -> tuple[int, ...]:
     known = state.buffers.strides.get(buffer.slot)
     if known is not None and len(known) == len(buffer.shape):
         return known
-    return tuple(math.prod(buffer.shape[place + 1 :]) for place in range(len(buffer.shape)))
+    return dense(buffer.shape)
 
 
 def _allocation(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
@@ -82,10 +84,13 @@ def _declaration(state: DecodeState, node: tvm_api.Stmt) -> Stmt:
     dtype, shape = _described(state, node.buffer)
     offset = constant(state, ty.elem_offset, "tirx.DeclBuffer[elem_offset]") if ty.elem_offset is not None else 0
     lanes = _lane_dimension(state, node.buffer)
-    rows = _with_gaps(state, ty, shape)
-    if rows != shape and (lanes or not _fits(where, dtype, rows, offset)):
+    strides = tuple([constant(state, stride, "strides") for stride in items(ty.strides or [])]) or dense(shape)
+    rows = _with_gaps(strides, shape)
+    if rows == shape or (rows is not None and not lanes and _fits(where, dtype, rows, offset)):
+        return view_at(state, node.buffer, where, dtype, rows + lanes, offset * math.prod(lanes))
+    if lanes:
         raise Unsupported("tirx.DeclBuffer[strides]")
-    return view_at(state, node.buffer, where, dtype, rows + lanes, offset * math.prod(lanes))
+    return view_at(state, node.buffer, where, dtype, shape, offset, strides)
 
 
 def _described(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> tuple[DType, tuple[int, ...]]:
@@ -103,20 +108,20 @@ def _lane_dimension(state: DecodeState, tvm_buffer: tvm_api.Buffer) -> tuple[int
     return (lanes,)
 
 
-def _with_gaps(state: DecodeState, ty: tvm_api.Type, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of the compact buffer that has the gaps which strides leave after each row.
+def _with_gaps(strides: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape of the compact buffer that has the gaps which strides leave after each row; None where they are no
+    gaps after rows.
 
     An index that reaches into a gap is not noticed.
     """
     rows, size = list(shape), 1
-    for place, stride in reversed(list(enumerate(items(ty.strides or [])))):
-        step = constant(state, stride, "strides")
+    for place, step in reversed(list(enumerate(strides))):
         if step != size and place + 1 < len(shape):
             size //= max(rows[place + 1], 1)
             rows[place + 1] = step // max(size, 1)
             size *= rows[place + 1]
         if step != size or any(row < extent for row, extent in zip(rows, shape, strict=True)):
-            raise Unsupported("tirx.DeclBuffer[strides]")
+            return None
         size *= shape[place]
     return tuple(rows)
 

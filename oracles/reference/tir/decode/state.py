@@ -18,10 +18,11 @@ EMPTY = Seq(())
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where a buffer lies in another one of one dimension: the position of its first element, and its shape."""
+    """Where a buffer lies in another one of one dimension: the position of its first element, and how many elements
+    lie from one index to the next in each dimension."""
 
     first: Expr
-    shape: tuple[int, ...]
+    strides: tuple[int, ...]
 
 
 # An `int` key is the address of one of TVM's objects (a variable or a buffer), or, where "by slot" is said, the slot of
@@ -49,7 +50,7 @@ class KnownBuffers:
     known: dict[int, tuple[Buffer, tuple[Expr, ...] | None]] = field(default_factory=dict)
     """Each with the offset of its region if it is matched to a region of another one."""
     placed: dict[int, Placed] = field(default_factory=dict)
-    """Places of those that lie at a computed one."""
+    """Places of those that lie at a computed one, or have strides of their own."""
     stacks: dict[int, Stack] = field(default_factory=dict)
     """Those that are declared over a stack of arguments."""
     lanes: dict[int, int] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from math import prod
 
 from generators import tvm_api
@@ -10,7 +11,7 @@ from oracles.reference.tir.constants import fold, is_index
 from oracles.reference.tir.decode.pointer_kinds import BufferAddress, ElementAddress, Pointer, Workspace
 from oracles.reference.tir.decode.state import EMPTY, DecodeState, Placed, hold
 from oracles.reference.tir.decode.variables import new_var
-from oracles.reference.tir.nodes import Alloc, Bind, Buffer, Const, DType, Expr, Seq, Stmt, View
+from oracles.reference.tir.nodes import DTYPES, Alloc, Bind, Buffer, Const, DType, Expr, Seq, Stmt, View
 
 
 def new_owner(state: DecodeState, name: str, dtype: DType, shape: tuple[int, ...], scope: str = "global") -> Buffer:
@@ -27,8 +28,12 @@ def view_at(
     dtype: DType,
     shape: tuple[int, ...],
     offset: int,
+    strides: tuple[int, ...] | None = None,
 ) -> Stmt:
-    """Makes `tvm_buffer` stand for the memory at `pointer`, `offset` elements in; the statement that makes the view."""
+    """Makes `tvm_buffer` stand for the memory at `pointer`, `offset` elements in; the statement that makes the view.
+
+    strides: elements from one index to the next in each dimension, where that is not what `shape` says.
+    """
     before: Stmt = EMPTY
     state.buffers.placed.pop(tvm_buffer.__chandle__(), None)  # from another call of the same function
     if isinstance(pointer, Workspace):
@@ -37,12 +42,15 @@ def view_at(
             pointer.buffer = new_owner(state, str(tvm_buffer.name), dtype, (extent,))
             before = Alloc(pointer.buffer)
         pointer = BufferAddress(pointer.buffer)
+    if isinstance(pointer, BufferAddress) and strides is not None:
+        pointer = ElementAddress(pointer.buffer, Const(0, DTYPES["int32"]), dtype)
     if isinstance(pointer, ElementAddress):
-        return _placed(state, tvm_buffer, pointer, dtype, shape, offset)
-    if not isinstance(pointer, BufferAddress):
+        stmt = _placed(state, tvm_buffer, pointer, dtype, shape, offset, strides)
+    elif isinstance(pointer, BufferAddress):
+        buffer, stmt = part_of(state, str(tvm_buffer.name), pointer.buffer, dtype, shape, offset)
+        hold(state, tvm_buffer, buffer)
+    else:
         raise Unsupported("tirx.DeclBuffer[pointer]")
-    buffer, stmt = part_of(state, str(tvm_buffer.name), pointer.buffer, dtype, shape, offset)
-    hold(state, tvm_buffer, buffer)
     return stmt if before is EMPTY else Seq((before, stmt))
 
 
@@ -53,8 +61,10 @@ def _placed(
     dtype: DType,
     shape: tuple[int, ...],
     offset: int,
+    strides: tuple[int, ...] | None,
 ) -> Stmt:
-    """A buffer at an element. Where the place is computed, accesses are those of the buffer that it lies in."""
+    """A buffer at an element. Where the place is computed, or the strides are its own, accesses are those of the buffer
+    that it lies in."""
     whole, position = address.buffer, address.position
     if not whole.dtype is address.dtype is dtype or tvm_buffer.__chandle__() in state.buffers.lanes:
         raise Unsupported("tirx.DeclBuffer[other elements at an element]")
@@ -63,11 +73,13 @@ def _placed(
     count = prod(whole.shape)
     if isinstance(position, Const):
         start = int(position.value) + offset
-        if not 0 <= start <= count - prod(shape):
+        reach = prod(shape) if strides is None else _reach(shape, strides)
+        if not 0 <= start <= count - reach:
             raise Trap("out-of-bounds", f"{state.name}: {tvm_buffer.name} reaches beyond {whole.name}")
-        part, stmt = part_of(state, str(tvm_buffer.name), whole, dtype, shape, start)
-        hold(state, tvm_buffer, part)
-        return stmt
+        if strides is None:
+            part, stmt = part_of(state, str(tvm_buffer.name), whole, dtype, shape, start)
+            hold(state, tvm_buffer, part)
+            return stmt
     flat, stmt = part_of(state, whole.name, whole, dtype, (count,), 0)
     before = [] if stmt is EMPTY else [stmt]
     if not is_index(position):  # the place stays where it is when what it was computed of changes
@@ -76,8 +88,22 @@ def _placed(
         position = var
     first = fold("add", position, Const(offset, position.dtype), position.dtype)
     hold(state, tvm_buffer, flat)
-    state.buffers.placed[tvm_buffer.__chandle__()] = Placed(first, shape)
+    state.buffers.placed[tvm_buffer.__chandle__()] = Placed(first, dense(shape) if strides is None else strides)
     return Seq(tuple(before))
+
+
+def dense(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Elements from one index to the next in each dimension of a buffer without gaps in row-major order."""
+    return tuple([prod(shape[place + 1 :]) for place in range(len(shape))])
+
+
+def _reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """How many elements of memory there are up to the last one of a buffer with these strides, itself included."""
+    if not all(shape):
+        return 0
+    if any(stride < 0 for stride in strides):
+        raise Unsupported("tirx.DeclBuffer[strides]")
+    return 1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True))
 
 
 def address_of(buffer: Buffer, indices: tuple[Expr, ...]) -> Pointer:
@@ -85,6 +111,12 @@ def address_of(buffer: Buffer, indices: tuple[Expr, ...]) -> Pointer:
     if all(isinstance(index, Const) and index.value == 0 for index in indices):
         return BufferAddress(buffer)
     return ElementAddress(buffer, position_of(buffer.shape, indices), buffer.dtype)
+
+
+def position_at(strides: tuple[int, ...], indices: tuple[Expr, ...]) -> Expr:
+    """The position of the element at these indices, of which there is at least one, for these strides."""
+    steps = [fold("mul", i, Const(stride, i.dtype), i.dtype) for i, stride in zip(indices, strides, strict=True)]
+    return reduce(lambda position, step: fold("add", position, step, position.dtype), steps)
 
 
 def position_of(shape: tuple[int, ...], indices: tuple[Expr, ...]) -> Expr:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tvm
 from tvm import tirx
 from tvm.script import tirx as T
 
@@ -57,17 +58,44 @@ def three_dimensions(A: T.Buffer((8, 8), "float32"), C: T.Buffer((48,), "float32
 
 
 @T.prim_func(s_tir=True)
-def columns(A: T.Buffer((8, 8), "float32")):
-    turned = T.decl_buffer((8, 8), "float32", data=A.data, strides=(1, 8))
+def columns(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    turned = T.decl_buffer((8, 8), "float32", data=C.data, strides=(1, 8))
     for i, j in T.grid(8, 8):
-        turned[i, j] = T.float32(0)
+        turned[i, j] = A[i, j]
 
 
 @T.prim_func(s_tir=True)
-def last_row_short(C: T.Buffer((36,), "float32")):
+def part_of_rows(A: T.Buffer((8, 8), "float32"), C: T.Buffer((38,), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    part = T.decl_buffer((4, 3), "float32", data=C.data, strides=(7, 1), elem_offset=9)
+    for i, j in T.grid(4, 3):
+        part[i, j] = A[i, j]
+
+
+@T.prim_func(s_tir=True)
+def diagonal(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+    T.func_attr({"global_symbol": "main"})
+    line = T.decl_buffer((8,), "float32", data=C.data, strides=(9,))
+    for i, j in T.grid(8, 8):
+        C[i, j] = T.float32(0)
+    for i in range(8):
+        line[i] = A[i, 0]
+
+
+@T.prim_func(s_tir=True)
+def last_row_beyond(C: T.Buffer((35,), "float32")):
     rows = T.decl_buffer((4, 6), "float32", data=C.data, strides=(10, 1))
     for i, j in T.grid(4, 6):
         rows[i, j] = T.float32(0)
+
+
+@T.prim_func(s_tir=True)
+def matched_in_columns(A: T.Buffer((8, 8), "float32")):
+    turned = T.decl_buffer((8, 8), "float32", data=A.data, strides=(1, 8))
+    with T.sblock("part"):
+        part = T.match_buffer(turned[2:4, 0:8], (2, 8), strides=(1, 8), elem_offset=2)
+        part[0, 0] = T.float32(0)
 
 
 @T.prim_func(s_tir=True)
@@ -108,10 +136,45 @@ def test_blocks_with_gaps_in_several_dimensions() -> None:
     np.testing.assert_array_equal(memory.reshape(2, 4, 6), expected)
 
 
-@pytest.mark.parametrize(("func", "shape"), [(columns, (8, 8)), (last_row_short, (36,))])
-def test_other_strides_are_unsupported(func: Any, shape: tuple[int, ...]) -> None:
-    with pytest.raises(Unsupported, match="strides"):
-        run_prim_func(func, [np.zeros(shape, np.float32)])
+def test_strides_may_turn_a_matrix() -> None:
+    memory = np.zeros((8, 8), np.float32)
+    run_prim_func(columns, [A, memory])
+    np.testing.assert_array_equal(memory, A.T)
+
+
+def test_the_last_row_of_a_part_needs_no_gap() -> None:
+    memory = np.full(38, -1, np.float32)
+    run_prim_func(part_of_rows, [A, memory])
+    expected = np.full(42, -1, np.float32)
+    expected.reshape(6, 7)[1:5, 2:5] = A[:4, :3]
+    np.testing.assert_array_equal(memory, expected[:38])
+
+
+def test_a_diagonal_is_a_view_with_one_stride() -> None:
+    memory = np.zeros((8, 8), np.float32)
+    run_prim_func(diagonal, [A, memory])
+    np.testing.assert_array_equal(memory, np.diag(A[:, 0]))
+
+
+def test_a_view_with_strides_that_reaches_beyond_its_memory_is_noticed() -> None:
+    with pytest.raises(Trap, match="beyond") as caught:
+        run_prim_func(last_row_beyond, [np.zeros(35, np.float32)])
+    assert caught.value.kind == "out-of-bounds"
+
+
+@pytest.mark.parametrize("func", [columns, part_of_rows, diagonal])
+def test_llvm_agrees_about_strides(func: Any) -> None:
+    shape = (38,) if func is part_of_rows else (8, 8)
+    ours, theirs = np.full(shape, -1, np.float32), np.full(shape, -1, np.float32)
+    run_prim_func(func, [A, ours])
+    arrays = [tvm.runtime.tensor(A), tvm.runtime.tensor(theirs)]
+    tvm.compile(func, target="llvm")["main"](*arrays)
+    np.testing.assert_array_equal(ours, arrays[1].numpy())
+
+
+def test_a_region_of_a_view_with_strides_is_unsupported() -> None:
+    with pytest.raises(Unsupported, match="MatchBufferRegion"):
+        run_prim_func(matched_in_columns, [np.zeros((8, 8), np.float32)])
 
 
 def test_an_unused_address_does_nothing() -> None:
