@@ -146,7 +146,9 @@ def test_nothing_passes_by_a_bound_that_is_wider_than_every_value(seed: int) -> 
 def test_a_sharpened_bound_is_never_wider_and_never_finite_where_nothing_is_known() -> None:
     operand = Tensor(np.array([1.0, 2.0, 3.0]), "float32", np.array([0.5, np.inf, 0.0]))
     result = Tensor(operand.value * 2, "float32", np.array([1.0, np.inf, 0.0]))
-    (sharp,) = Noise().sharpened([operand], [result], lambda values: [values[0] * 2], lambda operands: [result])
+    (sharp,) = Noise().sharpened(
+        [operand], lambda operands: [result], lambda values: [values[0] * 2], lambda operands: [result]
+    )
     assert isinstance(sharp, Sampled) and sharp.error is not None and result.error is not None
     assert np.all(sharp.error <= result.error) and np.isinf(sharp.error[1]) and sharp.error[2] == 0
     assert all(sample[2] == 6.0 for sample in sharp.samples)
@@ -157,11 +159,11 @@ def test_the_local_error_knows_which_operands_are_exact() -> None:
     operand = Tensor(np.array([1.0, 2.0]), "float32", np.array([0.5, 0.0]))
     result = Tensor(operand.value, "float32", np.array([0.5, 0.0]))
 
-    def local(operands: Any) -> list[Tensor]:
+    def likely(operands: Any) -> list[Tensor]:
         asked.extend(operands)
         return [result]
 
-    Noise().sharpened([operand], [result], lambda values: [values[0]], local)
+    Noise().sharpened([operand], lambda operands: [result], lambda values: [values[0]], likely)
     assert list(asked[0].error) == [NEXT_TO_NONE, 0.0]
 
 
