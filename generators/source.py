@@ -106,14 +106,15 @@ _TRIES = 8
 class Echo:
     """Choices of another source. Each repeats the choice that was `given` before, if it has the same kind and is
     allowed, but for a share that is made anew, and one that becomes another: the new draw resembles the earlier one,
-    and is not the same, also where that took few choices.
+    and is not the same, also where that took few choices. keeps: how many of the first choices stay as they are.
     """
 
-    def __init__(self, source: Source, earlier: Sequence[Choice] = (), anew: float = 0.0) -> None:
+    def __init__(self, source: Source, earlier: Sequence[Choice] = (), anew: float = 0.0, keeps: int = 0) -> None:
         self._source = source
         self._earlier = list(earlier)
         self._anew = anew
-        self._other = source.integer(0, len(self._earlier) - 1) if anew and self._earlier else None
+        self._keeps = keeps
+        self._other = source.integer(keeps, len(self._earlier) - 1) if anew and self._earlier else None
         self.given: list[Choice] = []
 
     def _choice(self, kind: type[C], fresh: Callable[[], C], allowed: Callable[[C], bool]) -> C:
@@ -121,7 +122,7 @@ class Echo:
         again = self._earlier[place] if place < len(self._earlier) else None
         if place == self._other:
             value = next((new for new in (fresh() for _ in range(_TRIES)) if new != again), fresh())
-        elif place < len(self._earlier) and not self._source.flip(self._anew):
+        elif place < len(self._earlier) and (place < self._keeps or not self._source.flip(self._anew)):
             value = again if isinstance(again, kind) and type(again) is kind and allowed(again) else fresh()
         else:
             value = fresh()

@@ -123,7 +123,9 @@ class LikewiseKnobs:
     differs: float = 0.85
     """They differ in a choice: a pass that takes them for equal is wrong."""
     anew: float = 0.01
-    """Then each other choice is made anew all the same."""
+    """Then each other choice is made anew all the same, but for the first third: these say what the block reads."""
+    tries: int = 4
+    """Second blocks tried for one that differs: half of the choices change nothing."""
     biased: float = 0.6
     """They begin at an init that is not neutral, where they reduce: it may be what they differ in."""
     output: float = 0.05

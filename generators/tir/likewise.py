@@ -20,6 +20,7 @@ from generators.tir.partial_coverage import append_nest
 from generators.tir.reductions import draw_reduction, draw_window
 from generators.tir.stages import draw_padding, draw_pointwise, result
 from generators.tir.terms import BY_NAME, Term, apply
+from generators.tvm_api import structural_equal
 
 _Stage = Callable[[FunctionDraft], None]
 _STAGES: tuple[tuple[_Stage, int], ...] = (
@@ -44,9 +45,7 @@ def draw_likewise(draft: FunctionDraft) -> None:
     before = list(draft.tensors)
     try:
         first, given = _drawn(draft, stage, source)
-        draft.tensors = list(before)
-        differs = source.flip(knobs.likewise.differs)
-        second, _ = _drawn(draft, stage, source, given, knobs.likewise.anew if differs else 0.0)
+        second = _once_more(draft, stage, source, before, given)
     finally:
         draft.source, draft.knobs, draft.final = source, knobs, final
     draft.tensors = [*before, *first, *second]
@@ -56,12 +55,28 @@ def draw_likewise(draft: FunctionDraft) -> None:
         _append_both(draft, one, other)
 
 
+def _once_more(
+    draft: FunctionDraft, stage: _Stage, source: Source, before: Sequence[DraftTensor], given: Sequence[Choice]
+) -> list[DraftTensor]:
+    """The tensors of the second block, which finds the function as the first one did."""
+    knobs, statements = draft.knobs.likewise, list(draft.statements)
+    if not source.flip(knobs.differs):
+        draft.tensors = list(before)
+        return _drawn(draft, stage, source, given)[0]
+    for _ in range(knobs.tries):
+        draft.tensors, draft.statements = list(before), list(statements)
+        made, _ = _drawn(draft, stage, source, given, knobs.anew)
+        if not structural_equal(statements[-1], draft.statements[-1], map_free_vars=True):
+            break
+    return made
+
+
 def _drawn(
     draft: FunctionDraft, stage: _Stage, source: Source, earlier: Sequence[Choice] = (), anew: float = 0.0
 ) -> tuple[list[DraftTensor], list[Choice]]:
     """The tensors that the stage adds, and the choices that it took."""
     count = len(draft.tensors)
-    draft.source = echo = Echo(source, earlier, anew)
+    draft.source = echo = Echo(source, earlier, anew, keeps=len(earlier) // 3)
     stage(draft)
     if len(draft.tensors) == count:
         raise Unfit("no new tensor")
