@@ -18,7 +18,7 @@ from generators.operators.row import Operator, Rounding
 from generators.relax.scope import EVERY, Drawn, Scope
 from generators.relax.values import SymbolicDim, Value
 from generators.source import favour
-from generators.tvm_api import Expr
+from generators.tvm_api import Expr, Var
 
 FAR = 2**63 - 1
 """The end that exporters write for "to the end"."""
@@ -81,12 +81,14 @@ def _draw_bounds(s: Scope, length: int, stride: int, inbound: bool) -> tuple[int
 
 
 def _draw_symbolic_bounds(s: Scope, dim: SymbolicDim, stride: int, inbound: bool) -> tuple[int, Expr | int]:
-    """Bounds that keep their order whatever extent of at least 1 the symbol has.
+    """Bounds that keep their order whatever extent of at least 1 a symbol has.
+
+    An expression of symbols may be 0: then only bounds that are clipped, or begin at 0, keep it.
 
     Going back, 32-bit numbers stand for "far": TVM adds 1 to them when it simplifies the extent.
     """
     if inbound:
-        return s.source.integer(0, 1), dim.expr
+        return s.source.integer(0, 1) if isinstance(dim.expr, Var) else 0, dim.expr
     if stride < 0:
         return s.source.pick((-1, 2**31 - 1)), s.source.pick((-(2**31), -1))
     begin = s.source.integer(-2, 2)

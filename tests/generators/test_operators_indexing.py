@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from tvm import relax, tirx
 
+from generators import tvm_api
 from generators.operators.table import OPERATORS
+from generators.ranges import Range
+from generators.relax.values import SymbolicDim, Value
+from generators.source import SeededSource
 
 # --- the same result by another formula ----------------------------------------------------------------------
 
@@ -152,3 +158,19 @@ def test_slices_follow_the_rule_of_canonical_bounds(stride: int) -> None:
 def test_strided_slice_without_strides_takes_every_element_of_named_axes() -> None:
     result = meaning("strided_slice", X, (-1, 0), (1, 0), (3, 2), assume_inbound=True)
     np.testing.assert_array_equal(result, X[:2, :, 1:3])
+
+
+def test_a_slice_in_bounds_of_an_expression_of_symbols_begins_at_0() -> None:
+    """(n + 1) // 3 is 0 for n = 1, where a slice from 1 on would have an extent of -1."""
+    n = tvm_api.symbol("n")
+    dims = [SymbolicDim(tirx.floordiv(n + 1, 3), 1, "(n + 1) // 3"), SymbolicDim(n, 4, "n")]
+    begins: dict[str, set[int]] = {dim.text: set() for dim in dims}
+    for seed in range(300):
+        dim = dims[seed % 2]
+        expr = relax.Var("x", tvm_api.tensor_type([dim.expr], "float32"))
+        value = Value(expr, (dim,), (dim.extent,), "float32", Range(0, 1))
+        scope = SimpleNamespace(source=SeededSource(seed), tensor=lambda *_, value=value: value)
+        call = OPERATORS["relax.strided_slice"].draw(scope).call
+        if call.attrs.assume_inbound:
+            begins[dim.text].add(int(call.args[2].fields[0]))
+    assert begins == {"(n + 1) // 3": {0}, "n": {0, 1}}
