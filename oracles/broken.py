@@ -36,7 +36,8 @@ from oracles.ir.walk import (
 from oracles.verdict import DEFINED_TWICE, LOWERING, wrong_call
 
 IN_TIR = "TIR"
-"""Stands for the rules about PrimFuncs among the oracles' names."""
+"""Stands for the rules about PrimFuncs among the oracles' names. These alone hold where it comes first: what a
+PrimFunc lacks in itself is not told by the calls of it."""
 _IN_EXTENTS = "extents"
 """Stands for the rule about extents among them."""
 MUTATOR = "relax::ExprMutator"
@@ -46,12 +47,10 @@ MUTATOR = "relax::ExprMutator"
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """What is broken: the kind of what it was, and how. by: what does it, where that is known not to be the pass.
-    defined_twice: a PrimFunc defines a variable in two places."""
+    """What is broken: the kind of what it was, and how. by: what does it, where that is known not to be the pass."""
 
     kind: str
     by: str = ""
-    defined_twice: bool = False
 
 
 def broken(before: IRModule, after: IRModule, named: bool = False, first: str = "") -> Broken | None:
@@ -66,7 +65,8 @@ def broken(before: IRModule, after: IRModule, named: bool = False, first: str = 
         IN_TIR: lambda: _defined_twice(before, after),
         _IN_EXTENTS: lambda: _numbered(before, after),
     }
-    found = (rules[name]() for name in sorted(rules, key=lambda name: name != first))
+    names = [IN_TIR] if first == IN_TIR else sorted(rules, key=lambda name: name != first)
+    found = (rules[name]() for name in names)
     return next((what for what in found if what is not None), None)
 
 
@@ -240,7 +240,7 @@ def _tensors(value: Expr) -> Iterator[Expr]:
 
 
 def _defined_twice(before: IRModule, after: IRModule) -> Broken | None:
-    return Broken(DEFINED_TWICE, defined_twice=True) if _copies(after) and not _copies(before) else None
+    return Broken(DEFINED_TWICE) if _copies(after) and not _copies(before) else None
 
 
 def _copies(module: IRModule) -> bool:

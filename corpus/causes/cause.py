@@ -83,7 +83,7 @@ from oracles.evidence import (
     ReferenceTrap,
     SpoiltProcess,
 )
-from oracles.ir.kinds import IRKind, Piece, nodes
+from oracles.ir.kinds import IRKind, Piece, nodes, of_any_comparison
 from oracles.tvm_frames import crashed, last_words
 from oracles.verdict import (
     CODEGEN,
@@ -386,5 +386,7 @@ def _of_numbers(kind: str, blamed: str, known: FailureFacts) -> Cause:
         return Cause(blamed, f"{kind}: {'of a reduction over threads' if reduces else 'of a thread'}")
     if kind == "division-by-zero" and what and what.added and _DIVISIONS & {*what.removed}:
         what = replace(what, removed=())
+    if kind == "type" and what is not None:
+        what = replace(what, removed=of_any_comparison(what.removed), added=of_any_comparison(what.added))
     on = (*(known.operators or known.stored), *known.floats) if what is not None and what.everywhere else ()
     return Cause(blamed, f"{kind}: {what or Rewrite()}{_on(on)}", certain=what is not None)

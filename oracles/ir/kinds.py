@@ -7,7 +7,7 @@ are for the registry of known causes, whose texts they must equal letter by lett
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 
@@ -116,6 +116,15 @@ these it is depends on the other constants."""
 def nodes(*names: str) -> frozenset[IRKind]:
     """The kinds of nodes of these classes."""
     return frozenset(IRKind(Piece.NODE, name) for name in names)
+
+
+_COMPARISONS = frozenset({"EQ", "NE", "LT", "LE", "GT", "GE"})
+
+
+def of_any_comparison(kinds: tuple[IRKind, ...]) -> tuple[IRKind, ...]:
+    """The kinds with one for all comparisons of a class: what makes the operands of one ill-typed does so to others."""
+    of_any = {kind: replace(kind, name="a comparison") for kind in kinds if kind.name in _COMPARISONS}
+    return tuple(dict.fromkeys(of_any.get(kind, kind) for kind in kinds))
 
 
 def sorted_kinds(kinds: Iterable[IRKind]) -> tuple[IRKind, ...]:

@@ -75,7 +75,7 @@ def kinds_changed(old: PrimFunc, new: PrimFunc) -> tuple[set[IRKind], set[IRKind
                 details.append(_detail(one, counterpart))
     before, after = Counter(_kinds_in(old.body)), Counter(_kinds_in(new.body))
     gone, come = _telling({k for k in removed if after[k] < before[k]}, {k for k in added if after[k] > before[k]})
-    if negative and gone | come <= _OF_INDICES | {DIVIDES_BY_NEGATIVE}:
+    if negative and gone | come <= _COMMON | _OF_INDICES | {DIVIDES_BY_NEGATIVE}:
         return set(), {DIVIDES_BY_NEGATIVE}
     if (gone or come) and not (copied and gone | come <= _COMMON):
         return gone, come

@@ -23,6 +23,10 @@ def _verify_relax(module: IRModule) -> str:
     return ""
 
 
+OF_A_PRIM_FUNC = "PrimFunc "
+"""Begins a complaint about a PrimFunc in itself."""
+
+
 def complaint(module: IRModule) -> str:
     """What TVM's verifiers say of a module: the empty string when they accept it.
 
@@ -32,7 +36,7 @@ def complaint(module: IRModule) -> str:
         return text
     for name, function in prim_funcs(module):
         if text := _PRIM_FUNCS.of(function):
-            return f"PrimFunc {name.name_hint}: {text}"
+            return f"{OF_A_PRIM_FUNC}{name.name_hint}: {text}"
     return ""
 
 

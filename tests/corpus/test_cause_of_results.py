@@ -80,6 +80,19 @@ def test_a_division_by_zero_is_where_the_division_was_put_and_not_where_it_was()
     assert len({cause_of("numeric", zero, "CSE", facts) for facts in lost}) == 3
 
 
+def test_of_ill_typed_operands_which_comparison_has_them_does_not_count() -> None:
+    trap = Failed("reference trap: type", "x", evidence=ReferenceTrap("type"))
+
+    def told(*names: str, failed: Failed = trap) -> str:
+        removed, added = (tuple(IRKind(Piece.TYPED, name, of) for name in names) for of in ("bfloat", "uint"))
+        return str(cause_of("numeric", failed, "A", FailureFacts(rewrite=Rewrite(removed, added))))
+
+    assert told("LE") == told("GT") == told("EQ", "LT") == "A: type: a comparison on bfloat -> a comparison on uint"
+    assert told("Add") != told("LE")
+    value = Failed(WRONG_RESULT, "value: x")
+    assert told("LE", failed=value) != told("GT", failed=value)
+
+
 def test_memory_of_the_host_in_a_kernel_is_told_by_what_it_is_for() -> None:
     """Which statements SplitHostDevice moves with it depends on the program."""
     host = Failed("x", "x", evidence=ReferenceTrap("host-memory"))

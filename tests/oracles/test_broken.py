@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 import tvm
 
+from corpus.scripts.module_text import live_module
 from generators import tvm_api as T
-from oracles.broken import MUTATOR, Broken, broken, retyped, types_of
+from generators.case import ModuleText
+from oracles.broken import IN_TIR, MUTATOR, Broken, broken, retyped, types_of
 from tests.oracles.oracle_bench import module_of
 from tests.oracles.test_rewrite import relax
 
@@ -111,6 +113,23 @@ def test_a_number_for_a_symbol_that_an_argument_keeps_is_told_by_what_defines_it
     )
     after = tvm.relax.transform.CanonicalizeBindings()(before)
     assert broken(before, after) == Broken(f"a number stands for a dimension of {kind}, which an argument keeps")
+
+
+def test_of_a_prim_func_that_is_ill_formed_its_callers_do_not_count() -> None:
+    text = """
+@I.ir_module(check_well_formed=False)
+class Module:
+    @T.prim_func(private=True)
+    def prim(A: T.Buffer((2,), "float32"), B: T.Buffer({shape}, "float32")):
+        T.evaluate(0)
+
+    @R.function
+    def main(x: R.Tensor((2,), "float32")):
+        return R.call_tir(Module.prim, (x,), out_ty=R.Tensor((2,), "float32"))
+"""
+    before, after = (live_module(ModuleText(text.format(shape=shape))) for shape in ("(2,)", "(1, 2)"))
+    assert broken(before, after) == Broken("two types: a tensor given to call_tir and the PrimFunc's buffer")
+    assert broken(before, after, first=IN_TIR) is None
 
 
 def test_a_sound_module_is_not_broken() -> None:

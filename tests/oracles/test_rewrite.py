@@ -107,6 +107,8 @@ def test_a_divisors_sign_counts_and_its_value_does_not() -> None:
     assert rewritten(of[-4], of[4]) == rewritten(of[-5], tir("A[i] = A[n // 2]")) == one
     rewrites = tir("A[i] = A[(n - i) % -8 // 2 + 6]"), tir("A[i] = A[(n - i) // 2 % -4 + 6]")
     assert rewritten(*rewrites) == one, "whether it stays depends on the other constants"
+    moved = tir("A[i] = A[i // -6 + 3]"), tir("A[i] = A[(i - 1) // -6 + 2]")
+    assert rewritten(*moved) == one, "what is divided may be all that changes"
     assert rewritten(of[4], of[5]) == Kinds((), ("BufferStore with another constant",))
 
 

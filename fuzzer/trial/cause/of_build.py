@@ -54,7 +54,7 @@ def broken_before(look: Look) -> FailureFacts | None:
             return None
         if used_early and isinstance(refused := well_formed.judge(step, bench), Failed):
             return FailureFacts(earlier=refused, running=step.call.name)
-        if (what := broken(step.before, step.after, first=IN_TIR)) is not None and what.defined_twice:
+        if (what := broken(step.before, step.after, first=IN_TIR)) is not None:
             return FailureFacts(broken=what.kind, broken_by=what.by or step.call.name)
     return None
 

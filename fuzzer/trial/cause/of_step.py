@@ -14,13 +14,14 @@ from fuzzer.trial.cause.taken import Taken
 from generators.passes.row import Role
 from generators.passes.table import default_call, the
 from generators.passes.traits import Evaluates
-from oracles.broken import Broken, broken, retyped, types_of
+from oracles.broken import IN_TIR, Broken, broken, retyped, types_of
 from oracles.checks import determinism, idempotence
 from oracles.checks.purity import holds_kills
 from oracles.ir.contents import odd_floats
 from oracles.ir.jumps import gives_jumps_to_other_loops
 from oracles.ir.kinds import words_of
 from oracles.ir.tir_rewrite import stored_kinds
+from oracles.ir.verifier import OF_A_PRIM_FUNC
 from oracles.trace import Raised, Step
 from oracles.verdict import INPUT_CHANGED, LOWERING
 
@@ -43,10 +44,11 @@ def of_step(look: Look, taken: Taken) -> FailureFacts:
     """Of the whole pass."""
     step, module = taken.step, look.case.module
     named = has_code_for_each(step.row)
-    what = broken(step.before, step.after, named, look.oracle)
+    first = IN_TIR if look.failed.message.startswith(OF_A_PRIM_FUNC) else look.oracle
+    what = broken(step.before, step.after, named, first)
     return FailureFacts(
         broken="" if what is None else what.kind,
-        broken_by="" if what is None else what.by or _inner(look, step, what, named),
+        broken_by="" if what is None else what.by or _inner(look, step, what, named, first),
         retyped=retyped(taken.types, types_of(step.after), named),
         retyped_by=LOWERING if named else step.call.name,
         rewrite=_rewrite(look, step, named),
@@ -83,15 +85,15 @@ def _rewrite(look: Look, step: Step, named: bool) -> Rewrite | None:
     return change
 
 
-def _inner(look: Look, step: Step, what: Broken, named: bool) -> str:
+def _inner(look: Look, step: Step, what: Broken, named: bool, first: str) -> str:
     """The pass that breaks this inside of the step's: many passes tidy bindings in the end, by a part of theirs or by a
     call of the same function. "" where it is the pass itself."""
     bench = look.bench()
     parts = bench.parts(step.call, step.before)
-    wrong = next((part for part in parts if broken(step.before, part.after, named, look.oracle)), None)
+    wrong = next((part for part in parts if broken(step.before, part.after, named, first)), None)
     tidy = default_call(the(Role.TIDIES_BINDINGS).name)
     given = step.before if wrong is None else wrong.before
     again = bench.apply(tidy, given)
     # Broken before the part, it is the pass's own: broken() says nothing then of what the part gives.
-    same = not isinstance(again, Raised) and broken(given, again, named, look.oracle) == what
+    same = not isinstance(again, Raised) and broken(given, again, named, first) == what
     return tidy.name if same else ""

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import tvm
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+# from tvm.script import ir as I
+# from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+    I.module_global_infos({"vdevice": [I.vdevice({"keys": ["cpu"], "kind": "llvm", "mtriple": "x86_64-conda-linux-gnu", "tag": ""}, 0, "global")]})
+    @R.function
+    def main(x: R.Tensor((), dtype="float32")) -> R.Tensor((), dtype="float32"):
+        # from tvm.script import ir as I
+        # from tvm.script import relax as R
+        
+        @R.function
+        def a(y: R.Tensor((), dtype="float32"), z: R.Tensor((), dtype="float32")) -> R.Tensor((), dtype="float32"):
+            b: R.Tensor((), dtype="float32") = R.add(y, z)
+            return b
+
+        c: R.Tensor((), dtype="float32") = a(x, R.const(1.0, "float32"))
+        d: R.Tensor((), dtype="float32") = R.hint_on_device(c, R.device(device_type=1, index=0), "global")
+        return d
