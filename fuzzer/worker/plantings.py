@@ -95,9 +95,9 @@ def draw_plantings(source: Source, firing: Sequence[PassRow], features: set[Feat
 
 def _recipe_of(source: Source, row: PassRow) -> Recipe:
     """What the pass fires on: chains of the operators that it mainly looks for, where they are known."""
-    named = row.fires.vocabulary.operators
+    named, dtypes = row.fires.vocabulary.operators, row.fires.vocabulary.dtypes
     if named and source.flip(KNOBS.shape.named):
-        return Recipe(f"chains of what {row.name} names", lambda scope: draw_chains(scope, named))
+        return Recipe(f"chains of what {row.name} names", lambda scope: draw_chains(scope, named, dtypes))
     return RECIPES[source.pick((*row.fires.recipes, *row.fires.favoured))]
 
 

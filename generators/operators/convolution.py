@@ -223,13 +223,15 @@ def _terms_transposed(data: Array, weight: Array, *, groups: int, kernel_layout:
 
 def _row(name: str, spatial: int, weight: int) -> Operator:
     draw = _draw_convolution(spatial, getattr(nn, name))
-    return Operator(f"relax.nn.{name}", draw, _convolution, Rounding.RING, _ATTRIBUTES, terms=_terms, weight=weight)
+    return Operator(f"relax.nn.{name}", draw, _convolution, Rounding.RING, _ATTRIBUTES, terms=_terms, weight=weight,
+                    rank=spatial + 2)  # fmt: skip
 
 
 def _transposed_row(name: str, spatial: int, weight: int) -> Operator:
     draw = _draw_transposed(spatial, getattr(nn, name))
     names = (*_ATTRIBUTES, "output_padding")
-    return Operator(f"relax.nn.{name}", draw, _transposed, Rounding.RING, names, terms=_terms_transposed, weight=weight)
+    return Operator(f"relax.nn.{name}", draw, _transposed, Rounding.RING, names, terms=_terms_transposed, weight=weight,
+                    rank=spatial + 2)  # fmt: skip
 
 
 OPERATORS = (

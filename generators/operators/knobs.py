@@ -178,6 +178,8 @@ class WindowKnobs:
     """An adaptive pool names no size."""
     padded_axis: float = 0.6
     """nn.pad pads an axis."""
+    padded_window: float = 0.4
+    """It pads all but the first two axes: what a convolution or a pool goes over in the usual layouts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,10 @@ def _draw_pad(s: Scope) -> Drawn:
     x = s.tensor(NUMERIC, (1, 5), static=mode in ("reflect", "circular"), nonempty=not constant)
     assert x.shape is not None
     widths: list[int] = []
-    for n in x.shape:
+    window = x.ndim > 2 and s.source.flip(KNOBS.windows.padded_window)
+    for axis, n in enumerate(x.shape):
         widest = {"reflect": n - 1, "circular": n}.get(mode, 2)
-        touched = s.source.flip(KNOBS.windows.padded_axis)
+        touched = axis > 1 if window else s.source.flip(KNOBS.windows.padded_axis)
         widths += [s.source.integer(0, min(widest, 2)) if touched else 0 for _ in range(2)]
     value = favour(s.source, 0.0, 1.0, 2.5 if is_float(x.dtype) else 3.0) if constant else 0.0
     call = nn.pad(x.expr, widths, mode, value)

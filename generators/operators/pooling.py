@@ -183,19 +183,19 @@ def _adaptive_avg_pool(data: Array, *, output_size: tuple[int, ...] | None, layo
 def _max_row(spatial: int, weight: int) -> Operator:
     name = f"max_pool{spatial}d"
     return Operator(f"relax.nn.{name}", _draw_pool(name, spatial, NUMERIC), _max_pool, Rounding.SMOOTH, ATTRIBUTES,
-                    ulps=0, terms=_pool_terms, weight=weight)  # fmt: skip
+                    ulps=0, terms=_pool_terms, weight=weight, rank=spatial + 2)  # fmt: skip
 
 
 def _avg_row(spatial: int, weight: int) -> Operator:
     name = f"avg_pool{spatial}d"
     return Operator(f"relax.nn.{name}", _draw_pool(name, spatial, FLOAT), _avg_pool, Rounding.SMOOTH, ATTRIBUTES,
-                    terms=_pool_terms, weight=weight)  # fmt: skip
+                    terms=_pool_terms, weight=weight, rank=spatial + 2)  # fmt: skip
 
 
 def _adaptive_row(spatial: int) -> Operator:
     name = f"adaptive_avg_pool{spatial}d"
     return Operator(f"relax.nn.{name}", _draw_adaptive(name, spatial), _adaptive_avg_pool, Rounding.SMOOTH,
-                    ("output_size", "layout", "out_layout"), weight=2)  # fmt: skip
+                    ("output_size", "layout", "out_layout"), weight=2, rank=spatial + 2)  # fmt: skip
 
 
 OPERATORS = (

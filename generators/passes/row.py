@@ -239,6 +239,8 @@ class Vocabulary:
     programs for a pass of PrimFuncs get one."""
     operators: tuple[str, ...] = ()
     """Operators that the code of the pass names: chains of them are drawn."""
+    dtypes: tuple[str, ...] = ()
+    """Dtypes that it names: some of these chains are of such values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,13 @@ from generators.passes.knobs import KNOBS
 from generators.passes.row import PassRow
 from generators.passes.table import PASSES
 from generators.program_facts import Feature
+from generators.relax.scope import EVERY
 from generators.tir.hints import HINTS
 
 MOST = 24
 """Code that names more operators than this is about operators in general."""
+MOST_DTYPES = 7
+"""The same for dtypes."""
 _PREFIX = "relax."
 _NAMESPACE = "op"
 """What operators are attributes of, as in `relax.op.add`."""
@@ -80,14 +83,14 @@ _GROUPS = frozenset(parts[1] for parts in (name.split(".") for name in OPERATORS
 
 
 def with_vocabulary(row: PassRow, make: Callable[..., object], folder: Path | None = None) -> PassRow:
-    """The row of a loaded pass with the operators that its factory's code names, recipes with the nodes, and what
-    makes the passes of TVM fire that it applies; passes of TIR have the last alone. folder: that of the loaded file."""
+    """The row of a loaded pass with the operators and dtypes that its factory's code names, recipes with the nodes, and
+    what makes the passes of TVM fire that it applies; passes of TIR have the last alone. folder: of the loaded file."""
     words = words_of(make, folder)
     like = like_passes(row, words)
     if not row.fires.recipes:
         return like
     shapes = (*shapes_named(words), *like.fires.vocabulary.shapes)
-    named = replace(like.fires.vocabulary, operators=operators_named(words), shapes=shapes)
+    named = replace(like.fires.vocabulary, operators=operators_named(words), shapes=shapes, dtypes=dtypes_named(words))
     return replace(like, fires=replace(like.fires, vocabulary=named))
 
 
@@ -135,6 +138,12 @@ def operators_named(words: Set[str]) -> tuple[str, ...]:
     """The operators of the table among the words of some code. Sorted; none where these are more than MOST."""
     known = sorted(OPERATORS.keys() & {_PREFIX + name.removeprefix(_PREFIX) for name in words})
     return tuple(known) if len(known) <= MOST else ()
+
+
+def dtypes_named(words: Set[str]) -> tuple[str, ...]:
+    """The dtypes among the words of some code. Sorted; none where these are more than MOST_DTYPES."""
+    known = sorted(set(EVERY) & words)
+    return tuple(known) if len(known) <= MOST_DTYPES else ()
 
 
 def shapes_named(words: Set[str]) -> tuple[str, ...]:

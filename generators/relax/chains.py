@@ -13,7 +13,7 @@ from generators.operators.row import Operator, Rounding
 from generators.operators.table import OPERATORS
 from generators.ranges import Range
 from generators.relax.body import attempt
-from generators.relax.knobs import SPECIAL
+from generators.relax.knobs import ENDS, SPECIAL
 from generators.relax.scope import EVERY, INTEGER, Scope
 from generators.relax.values import AnyValue, Dim, TupleValue, Value, extent
 from generators.source import Echo, favour, weighted
@@ -47,11 +47,13 @@ _WHOLE = _rows("concat concat concat add subtract matmul")
 """Those that put the fields of a tuple together."""
 
 
-def draw_chains(s: Scope, names: Sequence[str] = ()) -> None:
-    """Some chains, of the operators of these names where there are any. Raises Unavailable where there is none."""
+def draw_chains(s: Scope, names: Sequence[str] = (), dtypes: Sequence[str] = ()) -> None:
+    """Some chains, of the operators of these names where there are any, half of them on values of these dtypes where
+    there are any. Raises Unavailable where there is none."""
     rows = tuple(OPERATORS[name] for name in names)
     stands = [
-        attempt(s, "chain", lambda s: _draw_chain(s, rows)) for _ in range(s.source.integer(*s.knobs.chains.chains))
+        attempt(s, "chain", lambda s: _draw_chain(s, rows, dtypes))
+        for _ in range(s.source.integer(*s.knobs.chains.chains))
     ]
     if not any(stands):
         raise Unavailable("no chain")
@@ -64,12 +66,12 @@ def linked(s: Scope, values: Sequence[Value], rows: Sequence[Operator]) -> AnyVa
 
 def draw_chain(s: Scope) -> None:
     """Some operators in a row, all of one kind, or two on one value and one that joins them."""
-    _draw_chain(s, ())
+    _draw_chain(s, (), ())
 
 
-def _draw_chain(s: Scope, rows: Sequence[Operator]) -> None:
+def _draw_chain(s: Scope, rows: Sequence[Operator], dtypes: Sequence[str]) -> None:
     chain = _Chain(s, rows or weighted(s.source, _KINDS), named=bool(rows))
-    value = _part(s, chain.opened()) if rows and s.source.flip(s.knobs.chains.opened) else _start(s)
+    value = _part(s, chain.opened()) if rows and s.source.flip(s.knobs.chains.opened) else _start(s, chain.rank, dtypes)
     if value is None or s.frame.is_fixed(value.expr):
         raise Unavailable("what depends on no parameter is folded as a whole")
     if s.source.flip(s.knobs.chains.forks):
@@ -88,10 +90,15 @@ def _draw_chain(s: Scope, rows: Sequence[Operator]) -> None:
         value = following
 
 
-def _start(s: Scope) -> Value:
-    """A value with enough elements to tell axes and orders apart, in most cases."""
-    dtypes = INTEGER if s.source.flip(s.knobs.chains.integers) else EVERY
+def _start(s: Scope, rank: int | None, named: Sequence[str]) -> Value:
+    """A value with enough elements to tell axes and orders apart, in most cases; in some of this rank, and of one of
+    these dtypes."""
+    dtypes: Sequence[str] = INTEGER if s.source.flip(s.knobs.chains.integers) else EVERY
+    if named and s.source.flip():
+        dtypes = named
     value = s.tensor(dtypes)
+    if rank is not None and s.source.flip(s.knobs.chains.ranked):
+        return s.tensor((value.dtype,), dims=[s.source.pick((2, 3, 4, 6)) for _ in range(rank)])
     if s.source.flip(s.knobs.chains.alike):
         return s.tensor((value.dtype,), dims=[s.source.pick((2, 3, 4))] * _rank(s))
     if not _is_rich(value, s.knobs.chains.rich) and s.source.flip(s.knobs.chains.enriched):
@@ -123,6 +130,11 @@ class _Chain:
         self._named = named
         self._last: Operator | None = None
         self._given: dict[str, list[Any]] = {}
+
+    @property
+    def rank(self) -> int | None:
+        """The rank that an operator of the chain asks of its first operand; None where none does."""
+        return next((row.rank for row in self._rows if row.rank is not None), None)
 
     def opened(self) -> AnyValue:
         """Binds a call of one of the operators with operands of its own. Raises Unavailable where none can be drawn."""
@@ -194,10 +206,29 @@ def _with_literal(s: Scope, values: Sequence[Value]) -> list[Value]:
     dtype, dims = values[0].dtype, values[0].dims
     if len(values) > 1 or dtype == "bool" or dims is None or not s.source.flip(s.knobs.chains.literals):
         return list(values)
-    one = s.source.pick([number for number in SPECIAL if number >= 0 or not dtype.startswith("u")])
-    whole = all(isinstance(dim, int) and dim for dim in dims) and s.source.flip()
-    literal = s.constant(dims if whole else (), dtype, Range(one, one, True))
+    known = all(isinstance(dim, int) and dim for dim in dims)
+    if known and len(dims) > 1 and s.source.flip(s.knobs.chains.along_axis):
+        literal = _along_an_axis(s, dims, dtype)
+    else:
+        one = s.source.pick([n for n in _literals(s, dtype) if n >= 0 or not dtype.startswith("u")])
+        literal = s.constant(dims if known and s.source.flip() else (), dtype, Range(one, one, True))
     return [literal, *values] if s.source.flip() else [*values, literal]
+
+
+def _literals(s: Scope, dtype: str) -> Sequence[int]:
+    """Numbers that are neutral or absorbing for some operators; of wide integers also those next to the ends of
+    narrower ones."""
+    if dtype not in ("int16", "int32", "int64") or not s.source.flip(s.knobs.chains.ends):
+        return SPECIAL
+    return ENDS[:6] if dtype == "int16" else ENDS
+
+
+def _along_an_axis(s: Scope, dims: Sequence[Dim], dtype: str) -> Value:
+    """A constant with a number for each index of one axis, as a bias or a scale has, most often of the second."""
+    axis = favour(s.source, min(1, len(dims) - 1), len(dims) - 1, 0)
+    lead = [1] * axis if s.source.flip() else []
+    low = 0 if dtype.startswith("u") else -2
+    return s.constant([*lead, dims[axis], *[1] * (len(dims) - 1 - axis)], dtype, Range(low, 3, True))
 
 
 def _part(s: Scope, bound: AnyValue) -> Value | None:

@@ -160,7 +160,14 @@ class ChainKnobs:
     forks: float = 0.3
     """A chain forks and joins again."""
     literals: float = 0.35
-    """An operator gets a constant that is neutral or absorbing for some operators."""
+    """An operator gets a constant: one number that is neutral or absorbing for some operators, or one for each index of
+    an axis."""
+    along_axis: float = 0.3
+    """The latter, which rewrites of biases and scales look for."""
+    ends: float = 0.3
+    """The number lies at an end of a narrower dtype."""
+    ranked: float = 0.5
+    """A chain begins with a value of the rank that one of its operators asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,3 +315,6 @@ LARGE = Range(-50, 50, True)
 """Integers whose products int8 does not hold."""
 REAL = Range(-2.0, 2.0)
 SPECIAL = (0, 1, -1, 2)
+"""Numbers that mean something to operators, as constants."""
+ENDS = (127, 128, -128, -129, 255, 256, 32767, 32768, -32769, 65535)
+"""The ends of narrow integers and what lies next to them; the first six fit 16 bits."""

@@ -6,6 +6,7 @@ in `conditions.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import tvm
@@ -18,7 +19,7 @@ from generators.source import favour
 from generators.tir.cell import as_index, new_cell
 from generators.tir.conditions import draw_test
 from generators.tir.expressions import draw_condition, draw_value
-from generators.tir.function_draft import Extent, Unfit, load
+from generators.tir.function_draft import Extent, FunctionDraft, Unfit, load
 from generators.tir.reads import Point, counter
 from generators.tir.site import Header, Inner, Site, sequence, store
 from generators.tir.swarm import Unusual
@@ -61,9 +62,10 @@ def draw_loop_over(site: Site, header: Header, inner: Inner) -> Stmt:
         and extent.high > 1
         and draft.source.flip(site.draft.knobs.loops.iterations_skipped)
     )
+    elsewhere = deeper.inside(in_loop=deeper.in_loop)
     body = sequence(_skipping(deeper), inner(deeper)) if skipping else inner(deeper)
     if extent.static and draft.source.flip(site.draft.knobs.loops.part_of_iterations):
-        body = _for_some(deeper, raw, body)
+        body = _for_some(draft, raw, body, lambda: inner(elsewhere))
     kind = tirx.ForKind.SERIAL
     # TVM takes loops that something jumps out of as plain serial ones alone (annotate_irregular_loop.cc).
     irregular = Unusual.JUMP in draft.unusual and _jumps(body)
@@ -90,14 +92,14 @@ def draw_loop_over(site: Site, header: Header, inner: Inner) -> Stmt:
     return tirx.For(var, draft.number(start), count, kind, body, None, notes, draft.number(step) if step != 1 else None)
 
 
-def _for_some(site: Site, var: Term, body: Stmt) -> Stmt:
-    """The body for a part of the iterations alone, as stencils leave out their borders."""
-    draft = site.draft
+def _for_some(draft: FunctionDraft, var: Term, body: Stmt, another: Callable[[], Stmt]) -> Stmt:
+    """The body for a part of the iterations alone, as stencils leave out their borders, or do `another` there."""
     first, last = sorted(draft.source.integer(int(var.range.low), int(var.range.high)) for _ in range(2))
     begin = draft.source.pick((tirx.GE(var.expr, draft.number(first)), tirx.GT(var.expr, draft.number(first - 1))))
     end = draft.source.pick((tirx.LE(var.expr, draft.number(last)), tirx.LT(var.expr, draft.number(last + 1))))
     draft.features.add("loop_for_some")
-    return tirx.IfThenElse(favour(draft.source, end, begin, tirx.And(begin, end)), body, None)
+    other = another() if draft.source.flip(draft.knobs.loops.other_iterations) else None
+    return tirx.IfThenElse(favour(draft.source, end, begin, tirx.And(begin, end)), body, other)
 
 
 def _skipping(site: Site) -> Stmt:

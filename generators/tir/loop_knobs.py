@@ -62,7 +62,9 @@ class LoopKnobs:
     iterations_skipped: float = 0.5
     """A loop begins with a test that skips the iteration, in a function with jumps."""
     part_of_iterations: float = 0.15
-    """A loop does nothing outside a part of its iterations, as stencils do at borders."""
+    """The body of a loop is for a part of its iterations, as those of stencils at borders."""
+    other_iterations: float = 0.4
+    """The others do something else, instead of nothing."""
     while_on_data: float = 0.4
     """A while asks data, too."""
     recurrence_forward: float = 0.7
@@ -106,6 +108,8 @@ class ElementKnobs:
     """An index is a loop variable of the dim's length, where there is one."""
     number_index: float = 0.4
     """Any other index is a number, else a multiple of another loop's variable."""
+    divided_index: float = 0.12
+    """An index is a quotient or a remainder of a loop variable plus a number."""
     index_clamped: float = 0.25
     """An index is brought into bounds by Min and Max, which often give a bound, else by a modulus."""
     named_index: float = 0.4

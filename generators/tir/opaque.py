@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 from tvm import tirx
@@ -18,6 +19,7 @@ from generators import tvm_api
 from generators.dtypes import is_float
 from generators.ranges import TRUTH, Range
 from generators.source import favour, weighted
+from generators.tir.accumulations import draw_accumulation
 from generators.tir.conditions import draw_test
 from generators.tir.control_flow import (
     draw_assertion,
@@ -44,6 +46,8 @@ from generators.tir.vectors import draw_lanes
 from generators.tvm_api import Expr, Stmt
 
 _Kind = Callable[[Site, Inner], Stmt]
+_View: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+"""The dims and the strides of a view."""
 _MASKABLE = ("float16", "float32", "float64")
 
 
@@ -257,7 +261,9 @@ def _draw_view(site: Site) -> None:
         return
     tensor = draft.source.pick(options)
     lengths, strides = _strided(draft, tensor.elements)
-    layout: Layout = {"strides": [draft.number(stride) for stride in strides]} if strides else {}
+    layout: Layout = {"data": tensor.buffer.data}
+    if strides:
+        layout["strides"] = [draft.number(stride) for stride in strides]
     view = draft.add_tensor(
         "Y",
         tuple([draft.extent(length) for length in lengths]),
@@ -265,7 +271,6 @@ def _draw_view(site: Site) -> None:
         tensor.range,
         fraction=tensor.fraction,
         role="input" if tensor.role == "input" else "alloc",
-        data=tensor.buffer.data,
         **layout,
     )
     draft.tensors.pop()
@@ -275,21 +280,34 @@ def _draw_view(site: Site) -> None:
     draft.features.add("view")
 
 
-def _strided(draft: FunctionDraft, count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _strided(draft: FunctionDraft, count: int) -> _View:
     """The dims and the strides of a view of so many elements, none of which it shows twice; no strides where it shows
     all in order."""
     size = next(s for s in (draft.source.pick((2, 4, 3)), 1) if count % s == 0)
     if count < 4 or not draft.source.flip(draft.knobs.buffers.view_strided):
         return (count // size, size), ()
     draft.features.add("view_strided")
-    kind = draft.source.pick(("part of rows", "turned", "every other"))
-    if kind == "turned":
-        return (size, count // size), (1, size)
-    step = draft.source.integer(2, max(2, min(count // 2, 9)))
-    if kind == "every other":
-        return ((count - 1) // step + 1,), (step,)
+    return draft.source.pick((_turned, _every_other, _part_of_rows))(draft, count, size)
+
+
+def _turned(draft: FunctionDraft, count: int, size: int) -> _View:
+    """Columns as rows."""
+    return (size, count // size), (1, size)
+
+
+def _every_other(draft: FunctionDraft, count: int, size: int) -> _View:
+    step = _step(draft, count)
+    return ((count - 1) // step + 1,), (step,)
+
+
+def _part_of_rows(draft: FunctionDraft, count: int, size: int) -> _View:
+    step = _step(draft, count)
     width = draft.source.integer(1, step)
     return ((count - width) // step + 1, width), (step, 1)
+
+
+def _step(draft: FunctionDraft, count: int) -> int:
+    return draft.source.integer(2, max(2, min(count // 2, 9)))
 
 
 _NONE: frozenset[Unusual] = frozenset()
@@ -314,5 +332,6 @@ _STATEMENTS = (
     (draw_gate, 2, _NONE),
     (draw_scratch, 1, _NONE),
     (draw_recurrence, 4, _NONE),
+    (draw_accumulation, 4, _NONE),
 )
 """How a statement is drawn, its weight, and the unusual kinds that it needs."""

@@ -144,8 +144,11 @@ class Site:
         )
 
     def _affine(self, dim: Extent) -> Expr:
-        """A loop variable, or some times it, that stays in bounds, shifted as far as it does; or a number."""
+        """A loop variable, or some times it, that stays in bounds, shifted as far as it does; what a division makes of
+        one; or a number."""
         source, last = self.draft.source, dim.value - 1
+        if self.points and last and source.flip(self.draft.knobs.elements.divided_index):
+            return self._divided(last)
         inside = [p.term for p in self.points if p.term.range.high - p.term.range.low <= last]
         if not inside or source.flip(self.draft.knobs.elements.number_index):
             return self.draft.number(source.integer(0, last))
@@ -155,6 +158,19 @@ class Site:
         shift = source.integer(-low * scale, last - high * scale)
         index = tirx.Mul(term.expr, self.draft.number(scale)) if scale != 1 else term.expr
         return tirx.Add(index, self.draft.number(shift)) if shift else index
+
+    def _divided(self, last: int) -> Expr:
+        """A loop variable plus a number, by a number or modulo it, in [0, last]: where the number that is added is no
+        multiple, iterations next to each other part at a boundary."""
+        source, draft = self.draft.source, self.draft
+        term = source.pick(self.points).term
+        low, high = int(term.range.low), int(term.range.high)
+        shift = source.integer(max(0, -low), max(0, -low) + 3)
+        moved = tirx.Add(term.expr, draft.number(shift)) if shift else term.expr
+        divisor = favour(source, 2, 3, 4)
+        if (high + shift) // divisor <= last and source.flip():
+            return tirx.FloorDiv(moved, draft.number(divisor))
+        return tirx.FloorMod(moved, draft.number(min(divisor, last + 1)))
 
 
 def sequence(*statements: Stmt) -> Stmt:

@@ -23,10 +23,6 @@ def _verify_relax(module: IRModule) -> str:
     return ""
 
 
-OF_A_PRIM_FUNC = "PrimFunc "
-"""Begins a complaint about a PrimFunc in itself."""
-
-
 def complaint(module: IRModule) -> str:
     """What TVM's verifiers say of a module: the empty string when they accept it.
 
@@ -36,8 +32,13 @@ def complaint(module: IRModule) -> str:
         return text
     for name, function in prim_funcs(module):
         if text := _PRIM_FUNCS.of(function):
-            return f"{OF_A_PRIM_FUNC}{name.name_hint}: {text}"
+            return f"PrimFunc {name.name_hint}: {text}"
     return ""
+
+
+def complains_of_prim_func(module: IRModule) -> bool:
+    """Whether what TVM's verifiers say first of a module is about a PrimFunc in itself."""
+    return not _verify_relax(module) and any(_PRIM_FUNCS.of(function) for _, function in prim_funcs(module))
 
 
 def first_complaint(module: IRModule) -> tuple[str, str]:

@@ -15,13 +15,13 @@ from generators.passes.row import Role
 from generators.passes.table import default_call, the
 from generators.passes.traits import Evaluates
 from oracles.broken import IN_TIR, Broken, broken, retyped, types_of
-from oracles.checks import determinism, idempotence
+from oracles.checks import determinism, idempotence, well_formed
 from oracles.checks.purity import holds_kills
 from oracles.ir.contents import odd_floats
 from oracles.ir.jumps import gives_jumps_to_other_loops
 from oracles.ir.kinds import words_of
 from oracles.ir.tir_rewrite import stored_kinds
-from oracles.ir.verifier import OF_A_PRIM_FUNC
+from oracles.ir.verifier import complains_of_prim_func
 from oracles.trace import Raised, Step
 from oracles.verdict import INPUT_CHANGED, LOWERING
 
@@ -44,7 +44,8 @@ def of_step(look: Look, taken: Taken) -> FailureFacts:
     """Of the whole pass."""
     step, module = taken.step, look.case.module
     named = has_code_for_each(step.row)
-    first = IN_TIR if look.failed.message.startswith(OF_A_PRIM_FUNC) else look.oracle
+    in_tir = look.oracle == well_formed.ORACLE.name and complains_of_prim_func(step.after)
+    first = IN_TIR if in_tir else look.oracle
     what = broken(step.before, step.after, named, first)
     return FailureFacts(
         broken="" if what is None else what.kind,

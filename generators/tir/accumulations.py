@@ -1,0 +1,74 @@
+"""Reductions as plain loops: a number in a buffer of one element that one loop or two add to, and a store of it.
+
+Other statements bring each value that they store into a range, which hides the sum from passes that look for one.
+Here nothing stands around it: the range of the whole sum is known before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+from tvm import tirx
+
+from generators.ranges import Range
+from generators.source import favour
+from generators.tir.control_flow import budget
+from generators.tir.expressions import converted
+from generators.tir.function_draft import DraftTensor, Unfit, load
+from generators.tir.reads import counter
+from generators.tir.site import Inner, Site, sequence, store
+from generators.tir.terms import Term, constant, fits
+from generators.tvm_api import Expr, Stmt
+
+_NODES: dict[str, Callable[[Expr, Expr], Expr]] = {"sum": tirx.Add, "max": tirx.Max, "min": tirx.Min}
+_DTYPES = ("float32", "int32", "int64", "float64")
+_LARGEST = 1000
+"""Numbers that are added up are no larger: few dtypes hold the sum of more."""
+
+
+def draw_accumulation(site: Site, _inner: Inner) -> Stmt:
+    """A sum, a maximum or a minimum of elements over one loop or two, from any number on, and its store."""
+    draft, source = site.draft, site.draft.source
+    sources = [t for t in site.tensors if _can_be_added(t)]
+    targets = [t for t in site.writable if t.dtype != "bool"]
+    if not sources or not targets:
+        raise Unfit("nothing to add up, or nowhere to store it")
+    tensor, target = site.near(sources), site.near(targets)
+    lengths = [dim for dim in tensor.dims if dim.static and dim.value > 1][-favour(source, 1, 2) :]
+    lengths = lengths or [draft.extent(favour(source, 4, 2, 3, 6))]
+    turns = prod(dim.value for dim in lengths)
+    budget(site, turns)
+    points = [counter(draft, dim) for dim in lengths]
+    deeper = site.inside(*points, turns=turns)
+    element = load(tensor, deeper.index_of(tensor))
+    kind = favour(source, "sum", "max", "min")
+    first = constant(favour(source, 0, 1, 3, 2), tensor.dtype)
+    total = _total(kind, first, element, turns)
+    one = (draft.extent(1),)
+    held = draft.add_tensor("acc", one, tensor.dtype, total, fraction=tensor.fraction, role="alloc", scope="local")
+    draft.tensors.pop()
+    here = [draft.number(0)]
+    loop: Stmt = tirx.BufferStore(held.buffer, _NODES[kind](load(held, here).expr, element.expr), here)
+    for point, length in reversed(list(zip(points, lengths, strict=True))):
+        loop = tirx.For(point.term.expr, draft.number(0), length.expr, tirx.ForKind.SERIAL, loop)
+    draft.features.add("accumulation")
+    begun = tirx.BufferStore(held.buffer, first.expr, here)
+    value = load(held, here)
+    if value.dtype != target.dtype:
+        value = converted(site.operands([], 0), value, target.dtype)
+    return sequence(tirx.AllocBuffer(held.buffer), begun, loop, store(target, value, site.index_of(target)))
+
+
+def _can_be_added(tensor: DraftTensor) -> bool:
+    return not tensor.special and tensor.dtype in _DTYPES and tensor.range.magnitude <= _LARGEST and bool(tensor.dims)
+
+
+def _total(kind: str, first: Term, element: Term, turns: int) -> Range:
+    """The range of all values that the accumulator holds. Raises Unfit where the dtype does not."""
+    if kind != "sum":
+        return first.range.hull(element.range)
+    total = first.range + element.range.scaled(turns).including(0.0)
+    if not fits(total, element.dtype, element.fraction):
+        raise Unfit("the sum does not fit")
+    return total
