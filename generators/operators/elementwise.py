@@ -112,5 +112,6 @@ OPERATORS = (
     _unary("isfinite", np.isfinite, lambda _: TRUTH, Rounding.STEP, ulps=0, specials=ASKED),
     _unary("logical_not", np.logical_not, lambda _: TRUTH, Rounding.STEP, ("bool",), ulps=0),
     _unary("bitwise_not", np.invert, lambda r: Range(~int(r.high), ~int(r.low), True), Rounding.EXACT, INTEGER[:4]),
-    Operator("relax.clip", _draw_clip, _clip, Rounding.SMOOTH, elementwise=True, ulps=0, own_specials=CLIPPED),
+    Operator("relax.clip", _draw_clip, _clip, Rounding.SMOOTH, elementwise=True, ulps=0, own_specials=CLIPPED,
+             numbers=(1, 2)),
 )  # fmt: skip

@@ -39,5 +39,6 @@ def _pad(x: Array, *, pad_width: tuple[int, ...], pad_mode: str, pad_value: floa
 
 
 OPERATORS = (
-    Operator("relax.nn.pad", _draw_pad, _pad, Rounding.MOVE, ("pad_width", "pad_mode", "pad_value"), weight=5),
-)
+    Operator("relax.nn.pad", _draw_pad, _pad, Rounding.MOVE, ("pad_width", "pad_mode", "pad_value"), weight=5,
+             numbers=("pad_value",)),
+)  # fmt: skip

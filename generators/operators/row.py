@@ -66,6 +66,7 @@ class Operator:
     name: TVM's name ("relax.add"). draw: draws operands and attributes from a Scope and returns the
     un-normalised call with the range of its result; raises `Unavailable` where the scope cannot serve it.
     meaning: see the module's docstring. attributes: names of the attributes handed to `meaning`.
+    numbers: those that TVM rounds to the dtype of its first operand: places among the arguments, names of attributes.
     rank: the rank that its first operand has to have; None where several will do.
     elementwise: output element i depends only on the broadcast operands' elements i.
     ulps: how many units in the last place one evaluation may be off, beyond reassociation.
@@ -96,6 +97,7 @@ class Operator:
     own_specials: Specials | None = None
     family: str = ""
     rank: int | None = None
+    numbers: tuple[int | str, ...] = ()
 
     @property
     def specials(self) -> Specials:

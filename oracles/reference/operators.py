@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +38,8 @@ def operator_result(
     """
     _in_domain(row, arguments)
     attributes = {name: plain(getattr(call.attrs, name)) for name in row.attributes}
+    if row.numbers:
+        arguments, attributes = _rounded_numbers(row, arguments, attributes)
     meaning, terms_of = row.meaning, row.terms
     if is_split(attributes):
         meaning = on_split(meaning, attributes)
@@ -57,6 +60,21 @@ def operator_result(
     except (ValueError, IndexError, ZeroDivisionError, OverflowError) as error:
         raise Trap("operand", f"{row.name}: {error}") from error
     return _wrapped(row, result, dtype_of)
+
+
+def _rounded_numbers(
+    row: Operator, arguments: list[Runtime], attributes: dict[str, AttributeValue]
+) -> tuple[list[Runtime], dict[str, AttributeValue]]:
+    """Both with the numbers that TVM rounds to the dtype of the first operand, whatever its elements are carried in."""
+    first = arguments[0]
+    if not isinstance(first, Tensor) or not is_float(first.dtype):
+        return arguments, attributes
+
+    def rounded(value: Any) -> Any:
+        return float(round_to(np.asarray(value, np.float64), first.dtype)) if isinstance(value, float) else value
+
+    given = [rounded(value) if place in row.numbers else value for place, value in enumerate(arguments)]
+    return given, {name: rounded(value) if name in row.numbers else value for name, value in attributes.items()}
 
 
 def _in_domain(row: Operator, arguments: Sequence[Runtime]) -> None:
