@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from tvm import tirx
 
 from generators.dtypes import Scalar
-from generators.tvm_api import Expr, Var
+from generators.tvm_api import Expr, Var, op_name
 
 
 class UnboundSymbol(Exception):
@@ -48,6 +48,10 @@ _BINARY: dict[type, Callable[[Scalar, Scalar], Scalar]] = {
 }
 
 
+_IF = ("prim.if_then_else", "tirx.if_then_else")
+"""The lazy choice, which TVM writes into the length of a slice that it cannot prove to be in bounds."""
+
+
 def evaluate(expr: Expr | float, symbols: Mapping[Var, Scalar]) -> Scalar:
     """The value of a scalar PrimExpr under `symbols` (Var -> number).
 
@@ -72,4 +76,7 @@ def evaluate(expr: Expr | float, symbols: Mapping[Var, Scalar]) -> Scalar:
     if isinstance(expr, tirx.Select):
         chosen = expr.true_value if evaluate(expr.condition, symbols) else expr.false_value
         return evaluate(chosen, symbols)
-    raise UnknownPrimExpr(type(expr).__name__)
+    if op_name(expr) in _IF:
+        condition, one, other = expr.args
+        return evaluate(one if evaluate(condition, symbols) else other, symbols)
+    raise UnknownPrimExpr(op_name(expr) or type(expr).__name__)

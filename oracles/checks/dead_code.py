@@ -158,7 +158,10 @@ def _judge_with_copy(step: Step, settled: _Settled, bench: Bench) -> Verdict:
         return Skipped("no function to make a dead copy of")
     original = bench.source.pick(options)
     kind = "PrimFunc" if isinstance(original, PRIM_FUNC) else "Relax function"
-    result = bench.apply(step.call, with_functions(settled.before, {DEAD: dead_copy(original)}))
+    copied = bench.guarded(lambda: dead_copy(original))
+    if isinstance(copied, Raised):
+        return Skipped(f"TVM cannot copy the {kind} of which a dead copy was to be")
+    result = bench.apply(step.call, with_functions(settled.before, {DEAD: copied}))
     if isinstance(result, Raised):
         if not happened_to(result, step):
             return Skipped(f"dead {kind} rejected: {step.call.name}")

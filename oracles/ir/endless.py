@@ -13,8 +13,9 @@ from oracles.ir.walk import nodes_of, prim_funcs
 
 _ALIASES = (tirx.DeclBuffer, s_tir.MatchBufferRegion)
 _WAYS_OUT = (tirx.Break, tirx.Return)
-_PURE = ("tirx.if_then_else", "tirx.likely", "tirx.exp", "tirx.fabs", "tirx.floor", "tirx.sqrt")
-"""Calls that change nothing and leave no loop; of all others anything is assumed."""
+_PURE = ("if_then_else", "likely", "exp", "fabs", "floor", "sqrt")
+"""Calls, without the dialect that their name begins with, that change nothing and leave no loop; of all others anything
+is assumed."""
 
 
 def endless_loops(module: IRModule) -> int:
@@ -26,11 +27,15 @@ def endless_loops(module: IRModule) -> int:
 
 
 def _is_endless(loop: tirx.While) -> bool:
-    if nodes_of(loop.body, _WAYS_OUT) or any(T.op_name(call) not in _PURE for call in nodes_of(loop, T.Call)):
+    if nodes_of(loop.body, _WAYS_OUT) or not all(map(_is_pure, nodes_of(loop, T.Call))):
         return False
     read = {load.source for load in nodes_of(loop.condition, T.TensorLoad)}
     stores = [store for store in nodes_of(loop.body, tirx.BufferStore) if store.buffer in read]
     return all(_keeps(store) for store in stores)
+
+
+def _is_pure(call: Node) -> bool:
+    return (T.op_name(call) or "").rpartition(".")[2] in _PURE
 
 
 def _keeps(store: Node) -> bool:
