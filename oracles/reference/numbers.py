@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeAlias
 
 from generators.case import EntryCall
@@ -30,6 +30,7 @@ from oracles.tolerance import Tolerance
 from oracles.verdict import WRONG_RESULT
 
 _UNWRITTEN = ReferenceTrap("uninitialised")
+_OWN_FAULT = "own fault: the reference gives the starting module itself other numbers than its bounds allow"
 
 _ModuleKey: TypeAlias = "tuple[int, Calling, frozenset[str]]"
 """A module by its fingerprint, how it is called, and the scopes in which barriers are explicit."""
@@ -197,11 +198,24 @@ class Numbers:
         """Compares the results of `run` with the reference; `run` may raise Trap or Unsupported.
 
         Entry calls that `calling` leaves out are not compared; Unsure if it leaves out all of them, and where an
-        integer overflows in one while no other is wrong. results: takes what `run` gives. sharply: how to go on where
+        integer overflows in one while no other is wrong; and where the starting module itself, run like that, is wrong:
+        then the reference is. results: takes what `run` gives. sharply: how to go on where
         worst-case bounds do not decide; without it, only these say that a result is wrong.
         """
         if self.starting.nothing is not None:
             return Unsure(self.starting.nothing.reason)
+        said = self._compared(run, calling, results, sharply)
+        return Unsure(_OWN_FAULT, skipped=False) if isinstance(said, Wrong) and not self._holds_itself else said
+
+    @cached_property
+    def _holds_itself(self) -> bool:
+        """Whether the starting module in its declared precision gives the results that it is held to. Asked only where
+        another one does not; tolerances of the user's hold for that one."""
+        if self.starting.tolerance is not None:
+            return True
+        return not isinstance(self._compared(interpreted(self.starting.module), direct, None, None), Wrong)
+
+    def _compared(self, run: Run, calling: Calling, results: Results | None, sharply: _Sharply | None) -> Outcome:
         agreed: list[Agreement] = []
         made: list[tuple[CallResult, Runtime]] = []
         left_out, overflown = "", None

@@ -1,4 +1,5 @@
-"""What the reference calls exact is a number of its dtype: a result that no rounding may change has been rounded."""
+"""What the reference calls exact is a number of its dtype: a result that no rounding may change has been rounded. And
+where the reference contradicts itself, it says so."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import os
 os.environ.setdefault("TVM_NUM_THREADS", "1")
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from generators.source import SeededSource
 from oracles.reference.engine import Interpreter
 from oracles.reference.errors import Trap, Unsupported
 from oracles.reference.numbers import Numbers
+from oracles.reference.outcome import Unsure, Wrong
 from oracles.reference.values import Runtime, Tensor, flattened, round_to
 
 NAMES = sorted(OPERATORS)
@@ -86,3 +89,31 @@ def test_numbers_of_an_operator_are_rounded_as_tvm_rounds_them(module: Any) -> N
     call = EntryCall("main", (np.array([-1.0, 0.5, 1.0], dtype),))
     assert inexact(module, call) == []
     assert Numbers(module, (call,)).judge_module(relax.transform.LegalizeOps()(module)) is None
+
+
+@I.ir_module
+class Doubled:
+    @R.function
+    def main(x: R.Tensor((3,), "float32")) -> R.Tensor((3,), "float32"):
+        return R.add(x, x)
+
+
+@I.ir_module
+class Tripled:
+    @R.function
+    def main(x: R.Tensor((3,), "float32")) -> R.Tensor((3,), "float32"):
+        return R.multiply(x, R.const(3.0, "float32"))
+
+
+@pytest.mark.parametrize("module", [Doubled, Tripled])
+def test_a_reference_that_contradicts_itself_blames_nobody(module: Any) -> None:
+    """Its results for the starting module are made wrong here, as a mistake in an operator's row would make them."""
+    call = EntryCall("main", (np.array([1.0, 2.0, 3.0], np.float32),))
+    assert isinstance(Numbers(Doubled, (call,)).judge_module(Tripled), Wrong)
+    numbers = Numbers(Doubled, (call,))
+    (result,) = numbers.starting.results
+    assert isinstance(result.value, Tensor)
+    off = replace(result, value=replace(result.value, value=result.value.value + 1))
+    numbers.starting.results = (off,)
+    said = numbers.judge_module(module)
+    assert isinstance(said, Unsure) and said.reason.startswith("own fault") and not said.skipped
