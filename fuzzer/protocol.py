@@ -170,10 +170,12 @@ class TakeDigests(Struct, frozen=True, tag="take digests"):
 
 
 class TryDraws(Struct, frozen=True, tag="try draws"):
-    """Find draws on which passes under test fire that rarely do: among `most`, beginning none after `seconds`."""
+    """Find draws on which passes under test fire that rarely do: among `most`, and among as many as `more` after these
+    until each of the passes has fired, beginning none after `seconds`."""
 
     most: int
     seconds: float
+    more: int = 0
 
 
 class Resemble(Struct, frozen=True, tag="resemble"):

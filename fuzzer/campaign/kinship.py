@@ -17,6 +17,9 @@ from generators.source import Choices
 
 TRIALS = 48
 """Draws that are tried: a pass that fires in one of twenty is seen in nine of ten campaigns."""
+MORE_TRIALS = 144
+"""Draws that are tried after these for a pass that has fired on none: one on which it fires brings others, and without
+it the pass may fire in no case at all."""
 TRYING_S = 60.0
 """Seconds after which no more draws are tried: of a pass that takes a second, the first cases are worth more."""
 SAID_AFTER_S = 1.0
@@ -56,7 +59,7 @@ class Kinship:
         if self.found is None:
             if self._trying is None:
                 self._trying, self._began = slot, time.monotonic()
-                pool.command(slot, TryDraws(TRIALS, TRYING_S), now)
+                pool.command(slot, TryDraws(TRIALS, TRYING_S, MORE_TRIALS), now)
             return True
         if slot.resembles or not self.found.kin:
             return False

@@ -13,6 +13,7 @@ from __future__ import annotations
 import mmap
 import time
 from collections import Counter
+from collections.abc import Set
 
 import msgspec
 
@@ -53,7 +54,14 @@ def kin_of(plan: Plan, repertoire: Repertoire, asked: TryDraws) -> TriedDraws:
     for trial in trials:
         if rare & set(trial.fired):
             kept[trial.target] = (*kept.get(trial.target, ()), trial.choices)[:KEPT]
-    return TriedDraws(kept, begun, asked.most)
+    return TriedDraws(kept, begun, _wanted(asked, begun, set(times), repertoire))
+
+
+def _wanted(asked: TryDraws, begun: int, fired: Set[str], repertoire: Repertoire) -> int:
+    """How many trials there should be, after `begun` of them in which these passes have fired."""
+    if begun < asked.most:
+        return asked.most
+    return begun if fired >= set(repertoire.under_test or ()) else asked.most + asked.more
 
 
 def wants_trials(plan: Plan, repertoire: Repertoire) -> bool:
@@ -68,21 +76,27 @@ def _tried(plan: Plan, repertoire: Repertoire, asked: TryDraws) -> tuple[list[_A
     """The trials up to one that hangs or the end of their time, without those whose draw ended its child; and how many
     were begun."""
     found: list[_AppliedDraw] = []
+    fired: set[str] = set()
     begun, until = 0, time.monotonic() + asked.seconds
     current = mmap.mmap(-1, mmap.PAGESIZE)
-    while begun < asked.most and time.monotonic() < until:
+    while begun < _wanted(asked, begun, fired, repertoire) and time.monotonic() < until:
         first = begun
 
-        def work(say: Say, first: int = first) -> None:
-            for number in range(first, asked.most):
+        def work(say: Say, first: int = first, fired: Set[str] = frozenset(fired)) -> None:
+            number = first
+            while number < _wanted(asked, number, fired, repertoire):
                 if number > first and time.monotonic() >= until:
                     return
                 current[0] = number
-                say(_trial(plan, repertoire, number))
+                trial = _trial(plan, repertoire, number)
+                say(trial)
+                fired = fired | set(trial.fired) if isinstance(trial, _AppliedDraw) else fired
+                number += 1
 
         answers, ended = said_by(work, _AppliedDraw | _NothingDrawn, plan.deadline_s, lambda: current[0])
         begun += len(answers) + (ended is not None)
         found += (answer for answer in answers if isinstance(answer, _AppliedDraw))
+        fired = {name for trial in found for name in trial.fired}
         if ended is not None and ended.hung:
             break
     return found, begun

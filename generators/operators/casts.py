@@ -18,7 +18,7 @@ from generators.operators.knobs import KNOBS
 from generators.operators.row import Operator, Rounding
 from generators.operators.specials import ROUNDED
 from generators.ranges import TRUTH, Range, comfortable
-from generators.relax.scope import EVERY, Drawn, Scope
+from generators.relax.scope import EVERY, INTEGER, Drawn, Scope
 from generators.relax.values import Dim, Value
 from generators.source import favour, weighted
 
@@ -47,7 +47,10 @@ def _cast_range(values: Range, dtype: str) -> Range:
 
 
 def _draw_astype(s: Scope) -> Drawn:
-    dtype = weighted(s.source, _TARGETS)
+    """Of an integer that a chain goes on with most often to another one: rewrites ask which is wider."""
+    given = s.leading[0].dtype if s.leading else ""
+    whole = given in INTEGER and s.source.flip(KNOBS.elementwise.whole_cast)
+    dtype = s.source.pick(INTEGER) if whole else weighted(s.source, _TARGETS)
     if dtype == "bool":
         x = s.any_tensor(EVERY)
     else:

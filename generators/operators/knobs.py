@@ -51,6 +51,8 @@ class ElementwiseKnobs:
     """Softmax is of numbers up to 128, of which float32 has no exponential."""
     one_slope: float = 0.15
     """prelu has one slope for all channels."""
+    whole_cast: float = 0.5
+    """astype takes an integer to an integer dtype, in a chain."""
     scale_float32: float = 0.8
     """Scales of quantisation are float32, else float16."""
     zero_dtypes: tuple[tuple[str, int], ...] = (("int8", 3), ("int32", 3), ("uint8", 2), ("int16", 1), ("float16", 1))

@@ -15,8 +15,8 @@ from generators import tvm_api
 from generators.operators.table import OPERATORS
 from generators.ranges import UNIT, Range, hull_of
 from generators.recipes.knobs import KNOBS
-from generators.relax.scope import FLOAT, Drawn, Scope, number_value
-from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, extent, ranges_of
+from generators.relax.scope import FLOAT, Drawn, Scope
+from generators.relax.values import AnyValue, Dim, ShapeValue, TupleValue, Value, extent, number_value, ranges_of
 from generators.source import favour
 from generators.tvm_api import Expr
 from generators.unavailable import Unavailable

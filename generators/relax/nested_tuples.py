@@ -10,8 +10,8 @@ from typing import TypeAlias
 from tvm import relax
 
 from generators.ranges import Range
-from generators.relax.scope import FLOAT, Drawn, Scope, number_value
-from generators.relax.values import AnyValue, TupleValue, Value, ranges_of
+from generators.relax.scope import FLOAT, Drawn, Scope
+from generators.relax.values import AnyValue, TupleValue, Value, number_value, ranges_of
 from generators.unavailable import Unavailable
 
 FieldPath: TypeAlias = tuple[int, ...]

@@ -22,6 +22,7 @@ from generators.relax.values import (
     SymbolicDim,
     TupleValue,
     Value,
+    broadcast,
     dim_expr,
     extent,
     keeps_integers,
@@ -50,12 +51,6 @@ class Drawn:
     call: Expr
     range: Ranges
     shape: tuple[int, ...] | None = None
-
-
-def number_value(dtype: str, number: float) -> Value:
-    """A rank-0 constant, which no scope holds."""
-    values = Range(number, number, True)
-    return Value(tvm_api.constant(draw_array(0, (), dtype, values), dtype), (), (), dtype, values)
 
 
 class Scope:
@@ -149,8 +144,12 @@ class Scope:
         high: float = math.inf,
         dtypes: Sequence[str] | None = None,
     ) -> Value:
-        """A tensor that broadcasts with `value` under NumPy's rules; the common shape may be larger."""
+        """A tensor that broadcasts with `value` under NumPy's rules, the one that a chain goes on with where it does; the
+        common shape may be larger."""
         assert value.dims is not None
+        for led in self.leading:
+            if led.dims is not None and broadcast(led.dims, value.dims):
+                return self.tensor(dtypes or (value.dtype,), dims=led.dims, low=low, high=high)
         if self.source.flip(self.knobs.operands.same_shape):
             return self.like(value, dtypes, low, high)
         dims: list[Dim] = [1 if self.source.flip(self.knobs.operands.dim_of_one) else d for d in value.dims]

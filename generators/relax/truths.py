@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from tvm import relax
 
 from generators.ranges import TRUTH, Range
-from generators.relax.scope import Drawn, Scope, number_value
-from generators.relax.values import Value
+from generators.relax.scope import Drawn, Scope
+from generators.relax.values import Value, number_value
 from generators.source import favour
 from generators.tvm_api import Expr
 from generators.unavailable import Unavailable

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from generators import tvm_api
+from generators.arrays import draw_array
 from generators.dtypes import integer_limits, is_float
 from generators.prim_expr import UnboundSymbol, UnknownPrimExpr, evaluate
 from generators.ranges import Range, Ranges
@@ -37,6 +38,11 @@ Dim: TypeAlias = int | SymbolicDim
 def extent(dim: Dim) -> int:
     """The value of a dimension in the first entry call."""
     return dim if isinstance(dim, int) else dim.extent
+
+
+def broadcast(one: Sequence[Dim], other: Sequence[Dim]) -> bool:
+    """Whether tensors with these dims broadcast under NumPy's rules, whatever the symbols are."""
+    return all(a == b or a == 1 or b == 1 for a, b in zip(reversed(one), reversed(other), strict=False))
 
 
 def dim_expr(dim: Dim) -> int | Expr:
@@ -184,3 +190,9 @@ def _reads(call: Expr, expr: Expr) -> bool:
     operands = call.args if isinstance(call, tvm_api.Call) else ()
     fields = [f for one in operands for f in (one.fields if isinstance(one, tvm_api.TupleExpr) else (one,))]
     return any(field.same_as(expr) for field in fields)
+
+
+def number_value(dtype: str, number: float) -> Value:
+    """A rank-0 constant, which no scope holds."""
+    values = Range(number, number, True)
+    return Value(tvm_api.constant(draw_array(0, (), dtype, values), dtype), (), (), dtype, values)

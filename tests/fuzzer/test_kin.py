@@ -100,6 +100,14 @@ def test_trials_end_with_their_number_and_with_their_time(seldom: tuple[Plan, Re
     assert found.tried <= 1 and found.of == TRIALS
 
 
+def test_more_is_tried_until_each_pass_has_fired(seldom: tuple[Plan, Repertoire]) -> None:
+    plan, repertoire = seldom
+    found = kin_of(plan, repertoire, TryDraws(1, HANGS_S, TRIALS))
+    assert 1 <= found.tried == found.of < TRIALS
+    never = replace(repertoire, under_test=(*(repertoire.under_test or ()), "Normalize"))
+    assert kin_of(plan, never, TryDraws(2, HANGS_S, 3)).tried == 5
+
+
 def test_nothing_is_tried_for_passes_with_shapes_nor_for_many() -> None:
     planted = next(name for name, row in PASSES.items() if row.fires.recipes)
     rest = tuple(name for name, row in PASSES.items() if not row.fires.recipes and not row.fires.prim_recipes)

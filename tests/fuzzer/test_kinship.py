@@ -146,4 +146,4 @@ def test_what_is_waited_for_is_said_once_and_only_where_it_takes_long(
         waits.employs(workers, first, 0.0)
         seen.look()
     assert capsys.readouterr().err.count(f"trying {TRIALS} draws on the passes under test first, for up to ") == 2
-    assert workers.given == [TryDraws(TRIALS, kinship.TRYING_S)] * 2
+    assert workers.given == [TryDraws(TRIALS, kinship.TRYING_S, kinship.MORE_TRIALS)] * 2
