@@ -144,8 +144,8 @@ class Scope:
         high: float = math.inf,
         dtypes: Sequence[str] | None = None,
     ) -> Value:
-        """A tensor that broadcasts with `value` under NumPy's rules, that of a chain where it does; the common shape may
-        be larger."""
+        """A tensor that broadcasts with `value` under NumPy's rules, that of a chain where it does; the common shape
+        may be larger."""
         assert value.dims is not None
         for led in self.leading:
             if led.dims is not None and broadcast(led.dims, value.dims):
