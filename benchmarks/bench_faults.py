@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import argparse
 import runpy
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +79,20 @@ def line(name: str, campaign: Campaign, mine: Sequence[JsonRow]) -> str:
     return f"{name:28} {cells} {counts.get('applied', 0):8} {counts.get('changed', 0):8}  {said[:110]}"
 
 
+def measured(name: str, file: Path, twins: Path, options: argparse.Namespace) -> tuple[Campaign, Sequence[JsonRow]]:
+    """The campaign on a pass, and its findings that count. RuntimeError as `run_campaign` raises it."""
+    run = partial(measure, name=name, seconds=options.seconds, seed=options.seed, target=options.target)
+    twin = run(twins, wanted=None) if options.twins else None
+    theirs = frozenset() if twin is None else frozenset(row["cause"] for row in twin.findings)
+
+    def counts(row: JsonRow) -> bool:
+        mine = row["culprit"] == name and row["oracle"] not in options.ignore
+        return mine and row["cause"] not in theirs
+
+    campaign = run(file, wanted=None if options.clean else counts)
+    return campaign, [row for row in campaign.findings if counts(row)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path)
@@ -91,25 +107,23 @@ def main() -> None:
     options = parser.parse_args()
     names = names_of(runpy.run_path(str(options.file)), options.phase, options.only)
     print(f"{'pass':28} {'at_s':>7} {'cpu s':>7} {'cases':>7} {'applied':>8} {'changed':>8}  first finding")
-    found = 0
+    found, broken = 0, list[str]()
     with loadable(options.file, options.clean) as file, loadable(options.file, True) as twins:
         for name in names:
-            twin = measure(twins, name, options.seconds, options.seed, None, options.target) if options.twins else None
-            theirs = frozenset() if twin is None else frozenset(row["cause"] for row in twin.findings)
-
-            def counts(row: JsonRow, name: str = name, theirs: frozenset[object] = theirs) -> bool:
-                mine = row["culprit"] == name and row["oracle"] not in options.ignore
-                return mine and row["cause"] not in theirs
-
-            wanted = None if options.clean else counts
-            campaign = measure(file, name, options.seconds, options.seed, wanted, options.target)
-            mine = [row for row in campaign.findings if counts(row)]
+            try:
+                campaign, mine = measured(name, file, twins, options)
+            except RuntimeError as error:
+                print(f"{name:28} {error}", flush=True)
+                broken.append(name)
+                continue
             found += bool(mine)
             print(line(name, campaign, mine), flush=True)
     print(
         f"{found} of {len(names)} have a finding"
         + (" that names the pass, a false alarm unless its contract is wrong" if options.clean else "")
     )
+    if broken:
+        sys.exit(f"not measured: {', '.join(broken)}")
 
 
 if __name__ == "__main__":

@@ -111,9 +111,12 @@ def _rank(s: Scope) -> int:
 
 
 def _rich_dims(s: Scope) -> list[Dim]:
-    """Two to five dims with some elements each."""
+    """Two to five dims with some elements each, one of them in some cases with one, which broadcasts."""
     rank = _rank(s)
-    return [s.source.pick((2, 3, 4, 5) if rank < 4 else (2, 3)) for _ in range(rank)]
+    dims: list[Dim] = [s.source.pick((2, 3, 4, 5) if rank < 4 else (2, 3)) for _ in range(rank)]
+    if s.source.flip(s.knobs.chains.one_broadcasts):
+        dims[s.source.integer(0, rank - 1)] = 1
+    return dims
 
 
 def _is_rich(value: Value, elements: int) -> bool:

@@ -139,6 +139,8 @@ class ChainKnobs:
     """Elements of a value, along more than one dim, that operators can show their axes on."""
     enriched: float = 0.8
     """A chain begins with such a value instead of one with fewer elements."""
+    one_broadcasts: float = 0.2
+    """One dim of such a value is 1."""
     alike: float = 0.35
     """All dims of such a value are the same: types then do not distinguish axes."""
     integers: float = 0.25
