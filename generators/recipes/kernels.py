@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from tvm import relax, te, tirx
@@ -169,12 +171,46 @@ def _with_scalars(rank: int, dtype: str, factors: tuple[int, ...], place: int) -
     return te.create_prim_func([*numbers[:place], a, *numbers[place:], out]).without_attr("global_symbol")
 
 
-def _scalar(s: Scope, n: SymbolicDim | None) -> tuple[Expr, int]:
-    """A number for a kernel, and how large it may be: a literal, a symbolic dim, or an expression of one."""
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A number that a kernel is given, and how large it may be."""
+
+    expr: Expr
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class _ScalarKernel:
+    """A kernel that adds numbers to a tensor, each times its factor; `place` of them come before the tensor."""
+
+    name: GlobalVar
+    factors: tuple[int, ...]
+    place: int
+
+    def on(self, s: Scope, x: Value, numbers: Sequence[_Number]) -> Value:
+        """Binds a call."""
+        given = [number.expr for number in numbers]
+        operands = relax.Tuple([*given[: self.place], x.expr, *given[self.place :]])
+        most = sum(abs(factor) * number.most for factor, number in zip(self.factors, numbers, strict=True))
+        call = relax.op.call_tir(self.name, operands, tvm_api.type_of(x.expr))
+        return b.call(s, call, x.range + Range(-most, most, True))
+
+
+def _scalar_kernel(s: Scope, x: Value) -> _ScalarKernel:
+    """A new kernel for tensors like this one; no two of its numbers have one factor, so that none is another."""
+    factors = tuple([s.source.pick((1, -1)) * (number + 1) for number in range(favour(s.source, 1, 2, 3))])
+    place = s.source.integer(0, len(factors)) if s.source.flip(KNOBS.kernels.scalars_first) else 0
+    module = s.frame.module
+    name = module.add(module.new_name("prim"), _with_scalars(x.ndim, x.dtype, factors, place))
+    return _ScalarKernel(name, factors, place)
+
+
+def _number(s: Scope, n: SymbolicDim | None) -> _Number:
+    """A literal, a symbolic dim, or an expression of one."""
     if n is not None and s.source.flip(KNOBS.kernels.scalar_of_symbol):
-        return s.source.pick((n.expr, n.expr + 1, n.expr * 2, n.expr * 2 - 1)), 2 * extent(n) + 1
+        return _Number(s.source.pick((n.expr, n.expr + 1, n.expr * 2, n.expr * 2 - 1)), 2 * extent(n) + 1)
     value = s.source.integer(0, 5)
-    return tirx.IntImm("int64", value), value
+    return _Number(tirx.IntImm("int64", value), value)
 
 
 def call_tir_scalars(s: Scope) -> None:
@@ -185,30 +221,16 @@ def call_tir_scalars(s: Scope) -> None:
     n = s.frame.draw_symbol(s.source) if symbolic else None
     x = b.parameter(s, [n, 2]) if n is not None else b.tensor(s, (1, 3), static=True)
     out = b.unary(s, x, b.SIMPLE_UNARY[:3])
-    kernel: tuple[GlobalVar, tuple[int, ...], int] | None = None
-    numbers: list[tuple[Expr, int]] = []
+    kernel, numbers = None, list[_Number]()
     for _ in range(s.source.integer(1, 3)):
-        if kernel is None or not s.source.flip(KNOBS.kernels.scalars_again):
-            factors = tuple([sign * (place + 1) for place, sign in enumerate(_signs(s))])
-            place = s.source.integer(0, len(factors)) if s.source.flip(KNOBS.kernels.scalars_first) else 0
-            function = _with_scalars(out.ndim, out.dtype, factors, place)
-            kernel = s.frame.module.add(s.frame.module.new_name("prim"), function), factors, place
-            numbers = [_scalar(s, n) for _ in factors]
+        if kernel is not None and s.source.flip(KNOBS.kernels.scalars_again):
+            numbers = [one if s.source.flip() else _number(s, n) for one in numbers]
         else:
-            numbers = [one if s.source.flip() else _scalar(s, n) for one in numbers]
-        gvar, factors, place = kernel
-        values = [value for value, _ in numbers]
-        call = relax.op.call_tir(
-            gvar, relax.Tuple([*values[:place], out.expr, *values[place:]]), tvm_api.type_of(out.expr)
-        )
-        most = sum(abs(factor) * high for factor, (_, high) in zip(factors, numbers, strict=True))
-        out = b.call(s, call, out.range + Range(-most, most, True))
+            kernel = _scalar_kernel(s, out)
+            numbers = [_number(s, n) for _ in kernel.factors]
+        out = kernel.on(s, out, numbers)
         out = b.unary(s, out, b.SIMPLE_UNARY[:3]) if s.source.flip() else out
     b.finish(s, out)
-
-
-def _signs(s: Scope) -> list[int]:
-    return [s.source.pick((1, -1)) for _ in range(favour(s.source, 1, 2, 3))]
 
 
 RECIPES = (
