@@ -158,7 +158,8 @@ NEEDS = {
 }
 """Recipes with what no code generator takes, and the pass that removes it at a phase. MakePackedAPI finds no device for
 a function whose parameters are addresses."""
-LOWERED_WRONGLY = {("loops_with_borders", 0), ("jumping_loops", 2)}
-"""LoopPartition takes a loop with a hint beyond its end: TryPartition in src/s_tir/transform/loop_partition.cc.
+LOWERED_WRONGLY = {("loops_with_borders", 0), ("jumping_loops", 2), ("moved_loops", 3), ("jumping_loops", 3)}
+"""CompactBufferAllocation dies of a local buffer at an index that is 0 times a loop variable (the registry has it).
+LoopPartition takes a loop with a hint beyond its end: TryPartition in src/s_tir/transform/loop_partition.cc.
 FlattenBuffer drops a remainder by a negative number from an index: SplitFloorModConst in
 src/arith/iter_affine_map.cc."""
