@@ -46,19 +46,26 @@ class CampaignResult:
     loaded: tuple[str, ...] = ()
 
     def fault(self) -> str | None:
-        """One line when these results cannot be trusted: own_fault, too many invalid cases, or no case at all."""
+        """One line when these results cannot be trusted: own_fault, too many invalid cases, no case at all, or most
+        of them lost to a loaded pass, without a finding that says so."""
         if self.own_fault is not None:
             return self.own_fault
         if self.tally.invalid_share > MAX_INVALID_SHARE:
             what = f"{self.tally.invalid} of {self.tally.generated} generated cases are invalid"
             if self.loaded:
-                mine = ", ".join(self.loaded[:3]) + (", ..." if len(self.loaded) > 3 else "")
-                return f"{what}: the generator is wrong, or a loaded pass has spoilt the process ({mine})"
+                return f"{what}: the generator is wrong, or a loaded pass has spoilt the process ({self._some_loaded})"
             return f"{what}: the generator is wrong"
+        if self.loaded and self.tally.died > self.tally.cases / 2 and not (self.findings or self.unreduced):
+            what = f"{self.tally.died} of {self.tally.cases} cases ended their process before they were judged"
+            return f"{what}, and no script shows it again: a loaded pass spoils its process ({self._some_loaded})"
         if self.tally.cases == 0 and not self.interrupted:
             reason = max(self.tally.skipped, key=self.tally.skipped.__getitem__, default=None)
             return "not one case was judged" if reason is None else f"not one case was judged: {reason}"
         return None
+
+    @property
+    def _some_loaded(self) -> str:
+        return ", ".join(self.loaded[:3]) + (", ..." if len(self.loaded) > 3 else "")
 
     def status(self, fail_on: tuple[str, ...]) -> ExitStatus:
         """An own fault first, because its findings cannot be trusted; then an end before anything was judged; then new

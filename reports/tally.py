@@ -35,7 +35,8 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
     """Mutable counters, of one case or of a campaign; a message between processes.
 
     cases: judged. generated: drawn, valid or not. invalid: not well-formed before any pass, our fault.
-    seeded: of the judged cases those that start from a module of --corpus. numeric_verdicts: results compared by value.
+    seeded: of the judged cases those that start from a module of --corpus. died: those that ended their process.
+    numeric_verdicts: results compared by value.
     skipped: verdicts by reason, and cases. not_applicable: those verdicts among them where there was nothing to judge.
     cpu_s: CPU seconds of all workers. phases: CPU seconds by stage (generate, passes, reference, build, run, ...).
     passes and oracles: a row for each name; a row that was added to a tally has every column. undecided: steps of which
@@ -48,6 +49,7 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
     generated: Count = 0
     invalid: Count = 0
     seeded: Count = 0
+    died: Count = 0
     numeric_verdicts: Count = 0
     cpu_s: Seconds = 0.0
     skipped: dict[str, Count] = {}
@@ -67,6 +69,7 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
         self.generated += other.generated
         self.invalid += other.invalid
         self.seeded += other.seeded
+        self.died += other.died
         self.numeric_verdicts += other.numeric_verdicts
         self.cpu_s += other.cpu_s
         _add_counts(self.skipped, other.skipped)

@@ -39,13 +39,16 @@ def _cluster(settings: Settings, plan: Plan) -> Cluster:
     except OSError as error:
         raise EnvironmentFault(f"a file that the workers need cannot be read: {of_system(error)}") from error
     workers = settings.jobs or available_cpus()
-    if engine == "dask":
-        from fuzzer.engines import dask_cluster
-
-        return dask_cluster.connect(address, baggage) if address else dask_cluster.start(workers, baggage)
-    from fuzzer.engines import ray_cluster
-
-    return ray_cluster.connect(address, baggage) if address else ray_cluster.start(workers, baggage)
+    try:
+        if engine == "dask":
+            from fuzzer.engines import dask_cluster as clusters
+        else:
+            from fuzzer.engines import ray_cluster as clusters  # type: ignore[no-redef]
+    except ImportError as error:
+        raise EnvironmentFault(
+            f"--on {engine}: what is installed cannot be imported ({error}); pip install 'passfuzz[{engine}]'"
+        ) from error
+    return clusters.connect(address, baggage) if address else clusters.start(workers, baggage)
 
 
 def _with_port(engine: str, address: str) -> str:

@@ -41,12 +41,13 @@ class Journal:
         return row if row is not None and row.tvm == label else None
 
     def keep(self, key: str, row: ReplayRow) -> None:
-        """Adds a row. A line is written in one call, so that what is there is whole."""
+        """Adds a row. A line is written in one call, so that what is there is whole. A case in a folder whose name is
+        no text is not kept, and is run again by --resume."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with open(self.path, "ab") as file:
                 file.write(msgspec.json.encode(_Line(key, row)) + b"\n")
-        except OSError:
+        except (OSError, UnicodeEncodeError):
             return
 
     def done(self) -> None:

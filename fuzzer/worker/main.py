@@ -220,7 +220,8 @@ class _Worker:
                 reason = f"the reference interpreter {ended.verb}"
                 self.say(Judged(index, Tally(generated=1, cases=1, inconclusive={reason: 1})))
             case Failure():
-                self.say(Judged(index, Tally(generated=1, cases=1, skipped={f"ended by {ended.how}": 1}), (end,)))
+                counts = Tally(generated=1, cases=1, died=1, skipped={f"ended by {ended.how}": 1})
+                self.say(Judged(index, counts, (end,)))
             case _:
                 assert_never(end)
 

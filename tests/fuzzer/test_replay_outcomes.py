@@ -11,7 +11,9 @@ from corpus.causes.signature import told_by
 from corpus.registry import KnownCause, Registry
 from fuzzer.replaying.comparison import is_recorded, outcome_of
 from fuzzer.replaying.ending import BrokenScript, Fails, Gone, ScriptEnd, Unportable, ending_of
+from fuzzer.replaying.journal import Journal
 from oracles.evidence import AnotherForm, Died, Evidence, Hung, LeftForVm, NotReadBack, ReferenceTrap, SpoiltProcess
+from reports.matrix import ReplayRow
 from tests.fuzzer.test_replay import stored
 
 FILE = "/case/repro.py"
@@ -213,3 +215,15 @@ def test_a_script_that_shows_it_in_another_way_than_the_oracle_shows_it_as_it_di
 ) -> None:
     case = replace(UNINITIALISED, said=told_by(said))
     assert is_recorded(case, now, Registry()) is same
+
+
+def test_a_row_of_a_folder_whose_name_is_no_text_is_not_kept_and_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fuzzer.replaying.journal.cache", lambda: tmp_path)
+    journal = Journal(tmp_path / "corpus", resume=False)
+    good = ReplayRow("good", "0.27.0.post1", "passes")
+    journal.keep("1", replace(good, case="\udcff"))
+    journal.keep("2", good)
+    again = Journal(tmp_path / "corpus", resume=True)
+    assert again.row("2", good.tvm) == good and again.row("1", good.tvm) is None

@@ -81,6 +81,16 @@ def test_a_missing_extra_says_what_to_install(
     assert str(raised.value) == f"--on {engine}: {package} is not installed; pip install 'passfuzz[{engine}]'"
 
 
+@pytest.mark.parametrize("engine", ["dask", "ray"])
+def test_an_extra_that_cannot_be_imported_says_what_to_install(
+    engine: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, f"fuzzer.engines.{engine}_cluster", None)
+    monkeypatch.delattr(f"fuzzer.engines.{engine}_cluster", raising=False)
+    with pytest.raises(EnvironmentFault, match=f"^--on {engine}: what is installed cannot be imported .*passfuzz"):
+        choose.workforce_of(read_settings(on=engine, out=tmp_path), Plan(1), 2)
+
+
 def test_engines_are_imported_only_when_they_are_asked_for() -> None:
     code = "import sys, fuzzer.cli, fuzzer.campaign.loop; print({'dask', 'distributed', 'ray'} & set(sys.modules))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=HANGS_S)

@@ -1,0 +1,32 @@
+"""A loaded pass that ends the process of most cases, in a way that no script shows again, is told: such a run is no
+clean one."""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzzer.errors import ExitStatus
+from fuzzer.results import CampaignResult
+from reports.tally import Tally
+
+
+@pytest.mark.parametrize(
+    ("died", "loaded", "unreduced", "clean"),
+    [
+        (12, ("MyP",), 0, False),
+        (7, ("MyP",), 0, False),
+        (6, ("MyP",), 0, True),
+        (12, (), 0, True),
+        (12, ("MyP",), 1, True),
+    ],
+)
+def test_most_cases_lost_to_a_loaded_pass_are_a_fault(
+    died: int, loaded: tuple[str, ...], unreduced: int, clean: bool
+) -> None:
+    tally = Tally(cases=12, generated=12, died=died)
+    result = CampaignResult(tally, (), 1.0, loaded=loaded, unreduced=unreduced)
+    fault = result.fault()
+    assert (fault is None) == clean
+    if fault is not None:
+        assert fault.startswith(f"{died} of 12 cases ended their process") and fault.endswith("(MyP)")
+        assert result.status(()) is ExitStatus.OWN_FAULT
