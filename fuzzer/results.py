@@ -18,6 +18,9 @@ from reports.tally import Tally
 
 MAX_INVALID_SHARE = 0.01
 """Above this share of cases that are not well-formed before any pass, the generator is at fault."""
+MAX_DIED_SHARE = 0.1
+"""Above this share of cases that end their process, and no script that shows it, a loaded pass is at fault: it goes
+wrong after some calls, or harms what is around it."""
 
 VerdictWord: TypeAlias = Literal["passed", "skipped", "inconclusive", "failed"]
 
@@ -55,7 +58,8 @@ class CampaignResult:
             if self.loaded:
                 return f"{what}: the generator is wrong, or a loaded pass has spoilt the process ({self._some_loaded})"
             return f"{what}: the generator is wrong"
-        if self.loaded and self.tally.died > self.tally.cases / 2 and not (self.findings or self.unreduced):
+        unshown = not self.findings and not self.unreduced
+        if self.loaded and unshown and self.tally.died > MAX_DIED_SHARE * self.tally.cases:
             what = f"{self.tally.died} of {self.tally.cases} cases ended their process before they were judged"
             return f"{what}, and no script shows it again: a loaded pass spoils its process ({self._some_loaded})"
         if self.tally.cases == 0 and not self.interrupted:

@@ -15,6 +15,7 @@ from corpus.regular_files import read_regular
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE
 from fuzzer.coverage.hits import HITS_FILE
 from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.processes.scratch import remove_whole
 from reports.formats import FORMATS
 from reports.summary import FINDINGS_FILE, MOST, SUMMARY_FILE, UNREDUCED_FILE
 
@@ -86,17 +87,22 @@ def _with_scratch(out: Path, left: list[str]) -> Iterator[Path]:
                 remove(leftover)
         for name in left:
             remove(out / name)
-        scratch = tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=out, ignore_cleanup_errors=True)
+        scratch = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=out))
     except OSError as error:
         raise EnvironmentFault(f"--out {out}: cannot be written: {error.strerror}") from error
-    with scratch:
-        yield Path(scratch.name).absolute()
+    try:
+        yield scratch.absolute()
+    finally:
+        remove_whole(scratch)
 
 
 def remove(path: Path) -> None:
     """Removes a file, a link (not what it points at) or a folder with all in it. Raises OSError."""
     if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
+        try:
+            shutil.rmtree(path)
+        except RecursionError:
+            remove_whole(path)
     else:
         path.unlink(missing_ok=True)
 

@@ -2,9 +2,10 @@
 
 Landlock (Linux 5.13, docs.kernel.org/userspace-api/landlock.html) takes away the file system: writing, creating,
 removing; from Linux 6.12 also signals to other processes. A seccomp filter takes away sockets of every kind, and calls
-that change whose a file is and when it was written, limits, priority and memory of another process, what processes
-share without a file, and, of root, the machine. Both need no privilege, and hold for all that the process starts. User
-namespaces would do neither better, and are switched off on many machines.
+that change whose a file is, its flags and when it was written, limits, priority and memory of another process, what
+processes share without a file, that make devices and pipes with names, and, of root, the machine. Both need no
+privilege, and hold for all that the process starts. User namespaces would do neither better, and are switched off on
+many machines.
 
 What stays allowed: reading and running any file that the user may read, devices of GPUs, pipes that are open already,
 and as much CPU and memory as there is. Run as a script, it becomes a command: `sandbox.py SCRATCH COMMAND...`. It
@@ -141,8 +142,10 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
 _PR_GET_SECCOMP, _PR_SET_SECCOMP, _FILTER = 21, 22, 2
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 """Instructions of a filter: BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_JMP|JGE|K, BPF_RET|K."""
-_NUMBER_AT, _MACHINE_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
-"""Where `struct seccomp_data` has them; of the argument, the lower half."""
+_NUMBER_AT, _MACHINE_AT, _FIRST_ARGUMENT_AT, _SECOND_ARGUMENT_AT = 0, 4, 16, 24
+"""Where `struct seccomp_data` has them; of the arguments, the lower half."""
+_SET_FLAGS, _SET_ATTRIBUTES = 0x40086602, 0x401C5820
+"""FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR, which make a file immutable or append-only that is open for reading alone."""
 _ALLOW, _DENY = 0x7FFF0000, 0x00050000 | errno.EACCES
 _OTHER_INTERFACE = 0x40000000
 """x86-64 numbers its calls a second time from here on, for x32."""
@@ -151,22 +154,24 @@ _OTHER_INTERFACE = 0x40000000
 @dataclass(frozen=True, slots=True)
 class _Machine:
     """audit: AUDIT_ARCH_*. refused: the numbers of the calls that are refused, common ones apart. limits: the number of
-    prlimit64, which sets the limits of any process, and so ends it: refused for another one."""
+    prlimit64, which sets the limits of any process, and so ends it: refused for another one. control: that of ioctl,
+    refused for flags of files."""
 
     audit: int
     refused: tuple[int, ...]
     limits: int
+    control: int
 
 
-_COMMON = (425, 426, 427, 438, 452, 463, 466)
-"""io_uring_* (which opens sockets past any filter), pidfd_getfd, fchmodat2, setxattrat, removexattrat."""
+_COMMON = (425, 426, 427, 438, 452, 463, 466, 469)
+"""io_uring_* (which opens sockets past any filter), pidfd_getfd, fchmodat2, setxattrat, removexattrat, file_setattr."""
 _MACHINES = {
     # socket; chmod, fchmod, chown, fchown, lchown, fchownat, fchmodat; *setxattr, *removexattr; truncate; ptrace,
     # process_vm_writev; mount, unshare, setns; bpf, perf_event_open, keyctl, add_key, request_key;
     # utime, utimes, futimesat, utimensat; shm*, sem*, msg* (System V); setpriority, sched_setparam, sched_setscheduler,
     # sched_setattr, ioprio_set; reboot, sethostname, setdomainname, settimeofday, clock_settime, clock_adjtime,
     # adjtimex, swapon, swapoff, acct, syslog, init_module, finit_module, delete_module, kexec_load, kexec_file_load,
-    # quotactl, chroot, pivot_root, vhangup
+    # quotactl, chroot, pivot_root, vhangup; mknod, mknodat
     "x86_64": _Machine(
         0xC000003E,
         (41, 90, 91, 92, 93, 94, 260, 268, 188, 189, 190, 197, 198, 199, 76, 101, 311, 165, 272, 308)
@@ -174,8 +179,10 @@ _MACHINES = {
         + (132, 235, 261, 280)
         + (29, 30, 31, 67, 64, 65, 66, 220, 68, 69, 70, 71)
         + (141, 142, 144, 314, 251)
-        + (169, 170, 171, 164, 227, 305, 159, 167, 168, 163, 103, 175, 313, 176, 246, 320, 179, 161, 155, 153),
+        + (169, 170, 171, 164, 227, 305, 159, 167, 168, 163, 103, 175, 313, 176, 246, 320, 179, 161, 155, 153)
+        + (133, 259),
         302,
+        16,
     ),
     "aarch64": _Machine(
         0xC00000B7,
@@ -184,8 +191,10 @@ _MACHINES = {
         + (88,)
         + (194, 195, 196, 197, 190, 191, 192, 193, 186, 187, 188, 189)
         + (140, 118, 119, 274, 30)
-        + (142, 161, 162, 170, 112, 266, 171, 224, 225, 89, 116, 105, 273, 106, 104, 294, 60, 51, 41, 58),
+        + (142, 161, 162, 170, 112, 266, 171, 224, 225, 89, 116, 105, 273, 106, 104, 294, 60, 51, 41, 58)
+        + (33,),
         261,
+        29,
     ),
 }
 
@@ -202,16 +211,20 @@ def _restrict_calls() -> bool:
     machine = _MACHINES.get(platform.machine())
     if machine is None:
         return False
-    program = filter_for(machine.audit, (*machine.refused, *_COMMON), machine.limits)
+    program = filter_for(machine.audit, (*machine.refused, *_COMMON), machine.limits, machine.control)
     instructions = _Instructions(len(program) // 8, program)
     return int(_LIBC.prctl(_PR_SET_SECCOMP, _FILTER, ctypes.byref(instructions), 0, 0)) == 0
 
 
-def filter_for(audit: int, refused: Sequence[int], limits: int) -> bytes:
-    """The filter that refuses these calls, call `limits` where its first argument is not 0 (the process itself), and
-    all calls of another machine's interface, with EACCES."""
+def filter_for(audit: int, refused: Sequence[int], limits: int, control: int) -> bytes:
+    """The filter that refuses these calls, call `limits` where its first argument is not 0 (the process itself), call
+    `control` where its second one changes flags of files, and all calls of another machine's interface, with EACCES."""
     checks = [(_AT_LEAST, _OTHER_INTERFACE), *((_EQUAL, number) for number in refused)]
-    others = [(_EQUAL, 0, 2, limits), (_LOAD, 0, 0, _FIRST_ARGUMENT_AT), (_EQUAL, 0, 1, 0)]
+    others = [
+        *[(_EQUAL, 0, 3, control), (_LOAD, 0, 0, _SECOND_ARGUMENT_AT)],
+        *[(_EQUAL, 5, 0, _SET_FLAGS), (_EQUAL, 4, 3, _SET_ATTRIBUTES)],
+        *[(_EQUAL, 0, 2, limits), (_LOAD, 0, 0, _FIRST_ARGUMENT_AT), (_EQUAL, 0, 1, 0)],
+    ]
     past = len(checks) + len(others)
     lines = [(_LOAD, 0, 0, _MACHINE_AT), (_EQUAL, 0, past + 2, audit), (_LOAD, 0, 0, _NUMBER_AT)]
     lines += [(kind, past - at, 0, number) for at, (kind, number) in enumerate(checks)]

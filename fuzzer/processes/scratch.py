@@ -8,11 +8,13 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from subprocess import DEVNULL
 
 PREFIX = "passfuzz-shot-"
 FRESH_S = 5.0
@@ -23,13 +25,24 @@ FRESH_S = 5.0
 def scratch_folder(prefix: str = PREFIX) -> Iterator[Path]:
     """A folder whose name begins so, gone afterwards; those that killed processes have left go first."""
     sweep(prefix)
-    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as folder:
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield Path(folder)
-        finally:
-            os.close(handle)
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield folder
+    finally:
+        os.close(handle)
+        remove_whole(folder)
+
+
+def remove_whole(folder: Path) -> None:
+    """Removes a folder that code of strangers has written into, as far as that goes: it may be deeper than a removal in
+    Python can go, which calls itself for each level."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except RecursionError:
+        with suppress(OSError):
+            subprocess.run(["rm", "-rf", "--", folder], stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, check=False)
 
 
 def sweep(prefix: str) -> None:
@@ -44,7 +57,7 @@ def sweep(prefix: str) -> None:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if time.time() - os.fstat(handle).st_ctime > FRESH_S:
-                shutil.rmtree(folder, ignore_errors=True)
+                remove_whole(folder)
         except OSError:
             continue  # It is held, or not ours to lock.
         finally:

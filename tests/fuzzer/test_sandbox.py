@@ -215,10 +215,10 @@ def test_a_kernel_without_any_of_it_is_no_error(monkeypatch: pytest.MonkeyPatch,
 
 def test_a_filter_refuses_what_it_lists_and_other_machines() -> None:
     """Interpreted as the kernel does: (machine, number of the call) to what comes back."""
-    program = filter_for(0xC000003E, (41, 90), 302)
+    program = filter_for(0xC000003E, (41, 90), 302, 16)
     lines = [tuple(program[at : at + 8]) for at in range(0, len(program), 8)]
 
-    def outcome(machine: int, number: int, first: int = 7) -> int:
+    def outcome(machine: int, number: int, first: int = 7, second: int = 0) -> int:
         import struct
 
         loaded, at = 0, 0
@@ -227,7 +227,7 @@ def test_a_filter_refuses_what_it_lists_and_other_machines() -> None:
             at += 1
             match code:
                 case 0x20:
-                    loaded = {0: number, 4: machine, 16: first}[value]
+                    loaded = {0: number, 4: machine, 16: first, 24: second}[value]
                 case 0x15:
                     at += then if loaded == value else otherwise
                 case 0x35:
@@ -238,5 +238,22 @@ def test_a_filter_refuses_what_it_lists_and_other_machines() -> None:
     allowed, denied = 0x7FFF0000, 0x0005000D
     assert [outcome(0xC000003E, number) for number in (0, 41, 90, 91)] == [allowed, denied, denied, allowed]
     assert [outcome(0xC000003E, 302, process) for process in (0, 1, 7)] == [allowed, denied, denied]
+    controls = (0x5401, 0x40086602, 0x401C5820, 0x80086601)  # of a terminal, flags set, attributes set, flags read
+    expected = [allowed, denied, denied, allowed]
+    assert [outcome(0xC000003E, 16, 0, control) for control in controls] == expected
     assert outcome(0xC000003E, 0x40000000 + 41) == denied
     assert outcome(0x40000003, 0) == denied
+
+
+@pytest.mark.skipif(not sandbox.offered().sockets, reason="this kernel takes no filter")
+@pytest.mark.parametrize(
+    "call",
+    [
+        "os.mknod(f'{SCRATCH}/null', 0o600 | stat.S_IFCHR, os.makedev(1, 3))",
+        "os.mkfifo(f'{SCRATCH}/pipe')",
+        "fcntl.ioctl(os.open(sys.argv[0], os.O_RDONLY), 0x40086602, struct.pack('l', 0x40))",
+    ],
+)
+def test_no_device_is_made_and_no_flag_of_a_file_is_set(call: str, tmp_path: Path) -> None:
+    """Neither needs a path that is writable: a node in the scratch, and a file that is open for reading."""
+    assert ended(tmp_path, f"import fcntl, stat, struct\n{call}") == FORBIDDEN

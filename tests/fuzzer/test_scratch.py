@@ -90,3 +90,16 @@ def test_every_scratch_folder_among_the_temporary_files_is_one_that_is_swept() -
         if "dir=" not in found["where"]
     ]
     assert free == []
+
+
+def test_a_folder_deeper_than_python_can_go_is_removed(there: Path) -> None:
+    """A module of a stranger can make one in its scratch: it stayed, and ended every later command."""
+    deeper = "i=0; while [ $i -lt 3000 ]; do mkdir d && cd d; i=$((i+1)); done"
+    with scratch_folder() as mine:
+        subprocess.run(["sh", "-c", deeper], cwd=mine, check=True)
+    assert names(there) == []
+    left = there / f"{PREFIX}left"
+    left.mkdir()
+    subprocess.run(["sh", "-c", deeper], cwd=left, check=True)
+    sweep(PREFIX)
+    assert names(there) == []

@@ -14,8 +14,8 @@ from reports.tally import Tally
     ("died", "loaded", "unreduced", "clean"),
     [
         (12, ("MyP",), 0, False),
-        (7, ("MyP",), 0, False),
-        (6, ("MyP",), 0, True),
+        (2, ("MyP",), 0, False),
+        (1, ("MyP",), 0, True),
         (12, (), 0, True),
         (12, ("MyP",), 1, True),
     ],
