@@ -94,7 +94,8 @@ class Numbers:
         self._asked = tuple(calls)
         self.starting = StartingRun(start, calls, floor, tolerance)
         self.left_out = Counter(self.starting.left_out)
-        self._known: dict[_ModuleKey, None | Unsure] = {(FINGERPRINTS.of(start), direct, frozenset()): None}
+        self._code = FINGERPRINTS.of(start)
+        self._known: dict[_ModuleKey, None | Unsure] = {(self._code, direct, frozenset()): None}
         """What was said of modules that do not differ."""
         self._coarser: dict[str, Numbers] = {}
         self._last = _LastRun(None, self._gave_at_start)
@@ -210,8 +211,8 @@ class Numbers:
     @cached_property
     def _holds_itself(self) -> bool:
         """Whether the starting module in its declared precision gives the results that it is held to. Asked only where
-        another one does not; tolerances of the user's hold for that one."""
-        if self.starting.tolerance is not None:
+        another one does not; tolerances of the user's hold for that one, and a pass may have changed this one."""
+        if self.starting.tolerance is not None or FINGERPRINTS.fresh(self.starting.module) != self._code:
             return True
         return not isinstance(self._compared(interpreted(self.starting.module), direct, None, None), Wrong)
 
