@@ -154,7 +154,7 @@ def _cast(work: Work) -> Errors:
     """Conversions round exact values in the one right way; to integers and bool they are steps."""
     if not is_float(work.dtypes[0]):
         return _step(work)
-    source = work.operands[0]
+    source = work.operands[-1]  # of full and full_like what fills comes last
     rounded = round_to(work.results[0], work.dtypes[0])
     if not isinstance(source, Tensor) or source.error is None or not is_float(source.dtype):
         work.results[0] = rounded

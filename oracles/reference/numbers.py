@@ -199,22 +199,25 @@ class Numbers:
         """Compares the results of `run` with the reference; `run` may raise Trap or Unsupported.
 
         Entry calls that `calling` leaves out are not compared; Unsure if it leaves out all of them, and where an
-        integer overflows in one while no other is wrong; and where the starting module itself, run like that, is wrong:
-        then the reference is. results: takes what `run` gives. sharply: how to go on where
-        worst-case bounds do not decide; without it, only these say that a result is wrong.
+        integer overflows in one while no other is wrong; and where the starting module itself gives other numbers in
+        the same call, since then the reference is at fault. results: takes what `run` gives. sharply: how to go on
+        where worst-case bounds do not decide; without it, only these say that a result is wrong.
         """
         if self.starting.nothing is not None:
             return Unsure(self.starting.nothing.reason)
         said = self._compared(run, calling, results, sharply)
-        return Unsure(_OWN_FAULT, skipped=False) if isinstance(said, Wrong) and not self._holds_itself else said
+        if not isinstance(said, Wrong) or said.symptom != WRONG_RESULT or self._contradiction is None:
+            return said
+        return Unsure(_OWN_FAULT, skipped=False) if self._contradiction.call == said.call else said
 
     @cached_property
-    def _holds_itself(self) -> bool:
-        """Whether the starting module in its declared precision gives the results that it is held to. Asked only where
-        another one does not; tolerances of the user's hold for that one, and a pass may have changed this one."""
+    def _contradiction(self) -> Wrong | None:
+        """Where the starting module in its declared precision does not give the results that it is held to. Asked only
+        where another one does not; tolerances of the user's hold for that one, and a pass may have changed this one."""
         if self.starting.tolerance is not None or FINGERPRINTS.fresh(self.starting.module) != self._code:
-            return True
-        return not isinstance(self._compared(interpreted(self.starting.module), direct, None, None), Wrong)
+            return None
+        said = self._compared(interpreted(self.starting.module), direct, None, None)
+        return said if isinstance(said, Wrong) else None
 
     def _compared(self, run: Run, calling: Calling, results: Results | None, sharply: _Sharply | None) -> Outcome:
         agreed: list[Agreement] = []

@@ -116,3 +116,35 @@ def test_a_reference_that_contradicts_itself_blames_nobody() -> None:
     numbers.starting.results = (off,)
     said = numbers.judge_module(Tripled)
     assert isinstance(said, Unsure) and said.reason.startswith("own fault") and not said.skipped
+
+
+@I.ir_module
+class FilledWithRounded:
+    @R.function
+    def main(x: R.Tensor((3,), "float32"), v: R.Tensor((), "float32")) -> R.Tensor((3,), "float32"):
+        w = R.exp(R.sin(R.exp(v)))
+        return R.full_like(x, w)
+
+
+def test_what_is_filled_with_a_rounded_number_has_its_bound() -> None:
+    for v in np.linspace(-1, 1, 8, dtype=np.float32):
+        call = EntryCall("main", (np.ones(3, np.float32), np.array(v)))
+        numbers = Numbers(FilledWithRounded, (call,))
+        (result,) = numbers.starting.results
+        assert isinstance(result.value, Tensor) and result.value.error is not None and (result.value.error > 0).all()
+        assert numbers.judge_module(relax.transform.LegalizeOps()(FilledWithRounded)) is None
+
+
+def test_a_contradiction_in_one_call_hides_nothing_in_another() -> None:
+    calls = tuple(EntryCall("main", (np.full(3, n, np.float32),)) for n in (0.0, 2.0))
+    numbers = Numbers(Doubled, calls)
+    first, second = numbers.starting.results
+    assert isinstance(second.value, Tensor)
+    off = replace(second, value=replace(second.value, value=second.value.value + 1))
+    numbers.starting.results = (first, off)
+    assert isinstance(numbers.judge_module(Tripled), Unsure)  # 3 x 0 is 2 x 0: the second call alone is wrong
+    others = Numbers(Doubled, tuple(reversed(calls)))
+    wrong, right = others.starting.results
+    assert isinstance(right.value, Tensor)
+    others.starting.results = (wrong, replace(right, value=replace(right.value, value=right.value.value + 1)))
+    assert isinstance(others.judge_module(Tripled), Wrong)
