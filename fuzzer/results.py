@@ -49,8 +49,8 @@ class CampaignResult:
     loaded: tuple[str, ...] = ()
 
     def fault(self) -> str | None:
-        """One line when these results cannot be trusted: own_fault, too many invalid cases, no case at all, or most
-        of them lost to a loaded pass, without a finding that says so."""
+        """One line when these results cannot be trusted: own_fault, too many invalid cases, no case at all, or too
+        many lost to a loaded pass, without a finding that says so."""
         if self.own_fault is not None:
             return self.own_fault
         if self.tally.invalid_share > MAX_INVALID_SHARE:

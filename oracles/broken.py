@@ -36,8 +36,8 @@ from oracles.ir.walk import (
 from oracles.verdict import DEFINED_TWICE, LOWERING, wrong_call
 
 IN_TIR = "TIR"
-"""Stands for the rules about PrimFuncs among the oracles' names. These alone hold where it comes first: what a
-PrimFunc lacks in itself is not told by the calls of it."""
+"""Stands for the rules about PrimFuncs among the oracles' names. Where it comes first, no others are asked:
+calls of an ill-formed PrimFunc do not say what is wrong with it."""
 _IN_EXTENTS = "extents"
 """Stands for the rule about extents among them."""
 MUTATOR = "relax::ExprMutator"

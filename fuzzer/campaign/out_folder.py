@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -99,10 +98,7 @@ def _with_scratch(out: Path, left: list[str]) -> Iterator[Path]:
 def remove(path: Path) -> None:
     """Removes a file, a link (not what it points at) or a folder with all in it. Raises OSError."""
     if path.is_dir() and not path.is_symlink():
-        try:
-            shutil.rmtree(path)
-        except RecursionError:
-            remove_whole(path)
+        remove_whole(path, ignore_errors=False)
     else:
         path.unlink(missing_ok=True)
 

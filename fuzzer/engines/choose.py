@@ -45,9 +45,7 @@ def _cluster(settings: Settings, plan: Plan) -> Cluster:
         else:
             from fuzzer.engines import ray_cluster as clusters  # type: ignore[no-redef]
     except ImportError as error:
-        raise EnvironmentFault(
-            f"--on {engine}: what is installed cannot be imported ({error}); pip install 'passfuzz[{engine}]'"
-        ) from error
+        raise _unusable(engine, f"what is installed cannot be imported ({error})") from error
     return clusters.connect(address, baggage) if address else clusters.start(workers, baggage)
 
 
@@ -62,4 +60,8 @@ def _require(engine: str) -> None:
     """Raises EnvironmentFault where the extra of an engine is not installed."""
     for package in _PACKAGES[engine]:
         if find_spec(package) is None:
-            raise EnvironmentFault(f"--on {engine}: {package} is not installed; pip install 'passfuzz[{engine}]'")
+            raise _unusable(engine, f"{package} is not installed")
+
+
+def _unusable(engine: str, why: str) -> EnvironmentFault:
+    return EnvironmentFault(f"--on {engine}: {why}; pip install 'passfuzz[{engine}]'")

@@ -35,11 +35,11 @@ def scratch_folder(prefix: str = PREFIX) -> Iterator[Path]:
         remove_whole(folder)
 
 
-def remove_whole(folder: Path) -> None:
-    """Removes a folder that code of strangers has written into, as far as that goes: it may be deeper than a removal in
-    Python can go, which calls itself for each level."""
+def remove_whole(folder: Path, *, ignore_errors: bool = True) -> None:
+    """Removes a folder that code of strangers has written into: it may be deeper than a removal in Python can go, which
+    calls itself for each level. Raises OSError where errors are not ignored."""
     try:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=ignore_errors)
     except RecursionError:
         with suppress(OSError):
             subprocess.run(["rm", "-rf", "--", folder], stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, check=False)

@@ -47,7 +47,7 @@ def _cast_range(values: Range, dtype: str) -> Range:
 
 
 def _draw_astype(s: Scope) -> Drawn:
-    """Of an integer that a chain goes on with most often to another one: rewrites ask which is wider."""
+    """In a chain on integers, half of the casts go to an integer dtype: rewrites ask which is wider."""
     given = s.leading[0].dtype if s.leading else ""
     whole = given in INTEGER and s.source.flip(KNOBS.elementwise.whole_cast)
     dtype = s.source.pick(INTEGER) if whole else weighted(s.source, _TARGETS)

@@ -67,7 +67,7 @@ class Operator:
     un-normalised call with the range of its result; raises `Unavailable` where the scope cannot serve it.
     meaning: see the module's docstring. attributes: names of the attributes handed to `meaning`.
     numbers: those that TVM rounds to the dtype of its first operand: places among the arguments, names of attributes.
-    rank: the rank that its first operand has to have; None where several will do.
+    rank: the rank that its first operand has to have; None where several will do, or that is not said.
     elementwise: output element i depends only on the broadcast operands' elements i.
     ulps: how many units in the last place one evaluation may be off, beyond reassociation.
     terms: how many terms one output element sums (None: estimated from the sizes).

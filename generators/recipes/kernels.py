@@ -197,7 +197,7 @@ class _ScalarKernel:
 
 
 def _scalar_kernel(s: Scope, x: Value) -> _ScalarKernel:
-    """A new kernel for tensors like this one; no two of its numbers have one factor, so that none is another."""
+    """A new kernel for tensors like this one; no two of its numbers have one factor: exchanged ones show."""
     factors = tuple([s.source.pick((1, -1)) * (number + 1) for number in range(favour(s.source, 1, 2, 3))])
     place = s.source.integer(0, len(factors)) if s.source.flip(KNOBS.kernels.scalars_first) else 0
     module = s.frame.module

@@ -90,12 +90,12 @@ def _draw_chain(s: Scope, rows: Sequence[Operator], dtypes: Sequence[str]) -> No
         value = following
 
 
-def _start(s: Scope, rank: int | None, named: Sequence[str]) -> Value:
+def _start(s: Scope, rank: int | None, named_dtypes: Sequence[str]) -> Value:
     """A value with enough elements to tell axes and orders apart, in most cases; in some of this rank, and of one of
     these dtypes."""
     dtypes: Sequence[str] = INTEGER if s.source.flip(s.knobs.chains.integers) else EVERY
-    if named and s.source.flip():
-        dtypes = named
+    if named_dtypes and s.source.flip():
+        dtypes = named_dtypes
     value = s.tensor(dtypes)
     if rank is not None and s.source.flip(s.knobs.chains.ranked):
         return s.tensor((value.dtype,), dims=[s.source.pick((2, 3, 4, 6)) for _ in range(rank)])
@@ -227,8 +227,8 @@ def _literals(s: Scope, dtype: str) -> Sequence[int]:
 
 
 def _along_an_axis(s: Scope, dims: Sequence[Dim], dtype: str) -> Value:
-    """A constant with a number for each index of one axis, as a bias or a scale has, most often of the second."""
-    axis = favour(s.source, min(1, len(dims) - 1), len(dims) - 1, 0)
+    """A constant with a number for each index of one of several axes, as a bias has, most often the second."""
+    axis = favour(s.source, 1, len(dims) - 1, 0)
     lead = [1] * axis if s.source.flip() else []
     low = 0 if dtype.startswith("u") else -2
     return s.constant([*lead, dims[axis], *[1] * (len(dims) - 1 - axis)], dtype, Range(low, 3, True))

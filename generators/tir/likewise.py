@@ -96,7 +96,7 @@ def _append_both(draft: FunctionDraft, one: DraftTensor, other: DraftTensor) -> 
 
 
 def _joined(draft: FunctionDraft, one: Term, other: Term) -> Term:
-    """A value that depends on both, also where they are equal."""
+    """A sum or a product where it fits: the difference of equal values is 0, whatever they are."""
     if one.dtype == other.dtype != "bool":
         joined = apply(BY_NAME[favour(draft.source, "add", "mul")], one, other)
         if joined is not None:

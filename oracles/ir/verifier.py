@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import tvm
 import tvm_ffi
 from tvm import relax, tirx
@@ -30,26 +32,41 @@ def complaint(module: IRModule) -> str:
     """
     if text := _verify_relax(module):
         return text
-    for name, function in prim_funcs(module):
-        if text := _PRIM_FUNCS.of(function):
-            return f"PrimFunc {name.name_hint}: {text}"
-    return ""
+    refused = _refused_prim_func(module)
+    return "" if refused is None else f"PrimFunc {refused.name}: {refused.said}"
 
 
 def complains_of_prim_func(module: IRModule) -> bool:
     """Whether what TVM's verifiers say first of a module is about a PrimFunc in itself."""
-    return not _verify_relax(module) and any(_PRIM_FUNCS.of(function) for _, function in prim_funcs(module))
+    return not _verify_relax(module) and _refused_prim_func(module) is not None
 
 
 def first_complaint(module: IRModule) -> tuple[str, str]:
     """The call of a verifier that rejects `after`, the module, as Python, and what it says; ("", "") for none."""
     if text := _verify_relax(module):
         return "relax.analysis.well_formed(after)", text
+    refused = _refused_prim_func(module)
+    if refused is None:
+        return "", ""
+    dialect = "s_tir" if _has_sblocks(refused.function) else "tirx"
+    return f"{dialect}.analysis.verify_well_formed(after[{refused.name!r}])", refused.said
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """A PrimFunc that the verifier of its dialect rejects, and what it says."""
+
+    name: str
+    function: PrimFunc
+    said: str
+
+
+def _refused_prim_func(module: IRModule) -> _Refused | None:
+    """The first one; None where there is none."""
     for name, function in prim_funcs(module):
-        if text := _PRIM_FUNCS.of(function):
-            dialect = "s_tir" if _has_sblocks(function) else "tirx"
-            return f"{dialect}.analysis.verify_well_formed(after[{name.name_hint!r}])", text
-    return "", ""
+        if said := _PRIM_FUNCS.of(function):
+            return _Refused(name.name_hint, function, said)
+    return None
 
 
 def _verify_prim_func(function: PrimFunc) -> str:

@@ -19,7 +19,7 @@ NEXT_TO_NONE = 1e-300
 Recompute: TypeAlias = Callable[[Sequence[Any]], Sequence[Array]]
 """The results of an operation for the carriers of its flattened operands."""
 Bounded: TypeAlias = Callable[[Sequence[Runtime]], Sequence[Tensor]]
-"""The results of an operation with worst-case bounds for these operands."""
+"""The results of an operation with bounds for these operands."""
 
 
 class Sampling(Protocol):
@@ -34,7 +34,7 @@ class Sampling(Protocol):
     def sharpened(
         self, operands: Sequence[Runtime], worst: Bounded, evaluate: Recompute, likely: Bounded
     ) -> list[Tensor]:
-        """The results of an operation with other bounds than `worst` makes.
+        """The results of an operation with other bounds than the worst-case ones of `worst`.
 
         operands: flattened. likely: the same for errors as they are likely to be, where it is not known which of them
         are the worst.

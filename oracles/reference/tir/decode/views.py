@@ -110,22 +110,13 @@ def address_of(buffer: Buffer, indices: tuple[Expr, ...]) -> Pointer:
     """The address of an element."""
     if all(isinstance(index, Const) and index.value == 0 for index in indices):
         return BufferAddress(buffer)
-    return ElementAddress(buffer, position_of(buffer.shape, indices), buffer.dtype)
+    return ElementAddress(buffer, position_at(dense(buffer.shape), indices), buffer.dtype)
 
 
 def position_at(strides: tuple[int, ...], indices: tuple[Expr, ...]) -> Expr:
     """The position of the element at these indices, of which there is at least one, for these strides."""
     steps = [fold("mul", i, Const(stride, i.dtype), i.dtype) for i, stride in zip(indices, strides, strict=True)]
     return reduce(lambda position, step: fold("add", position, step, position.dtype), steps)
-
-
-def position_of(shape: tuple[int, ...], indices: tuple[Expr, ...]) -> Expr:
-    """The position in row-major order of the element at these indices, of which there is at least one."""
-    position = indices[0]
-    for extent, index in zip(shape[1:], indices[1:], strict=True):
-        scaled = fold("mul", position, Const(extent, position.dtype), position.dtype)
-        position = fold("add", scaled, index, position.dtype)
-    return position
 
 
 def part_of(
