@@ -70,6 +70,19 @@ def _variables(function: RelaxFunction) -> Iterator[Var]:
     yield from (bound.binding.var for bound in bindings(function))
 
 
+def divides_in_select(module: IRModule) -> bool:
+    """Whether a branch of a Select of a PrimFunc divides integers by what is no constant. Built code computes both
+    branches (`tirx.Select`), and division is the one thing that ends it by SIGFPE."""
+    chosen = (one for _, function in prim_funcs(module) for one in nodes_of(function.body, tirx.Select))
+    divisions = (
+        found for one in chosen for value in (one.true_value, one.false_value) for found in nodes_of(value, _DIVISIONS)
+    )
+    return any("int" in str(one.ty) and not isinstance(one.b, tirx.IntImm) for one in divisions)
+
+
+_DIVISIONS = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod)
+
+
 # --- PrimFuncs of sblocks -------------------------------------------------------------------------------
 
 

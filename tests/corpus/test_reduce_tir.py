@@ -129,3 +129,38 @@ def test_a_shorter_loop_keeps_its_step() -> None:
 
     reduce(whole, only_looks)
     assert {int(loop.extent) for loop in tried} >= {1, 2, 8} and {int(loop.step or 1) for loop in tried} == {3}
+
+
+IDLE = """@I.ir_module(s_tir=True)
+class Module:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+        own = T.alloc_buffer((8,), "int32")
+        flat = T.decl_buffer((4, 2), "int32", data=own.data)
+        view = T.decl_buffer((2, 4), "int32", data=A.data)
+        for i in range(8):
+            B[i] = A[i]
+"""
+
+
+def test_buffers_that_nothing_uses_go_with_views_of_them() -> None:
+    whole = Candidate(T.module_from_script(IDLE), (), (), ())
+
+    def stores_in_a_loop(candidate: Candidate) -> bool:
+        return bool(nodes_of(candidate.module["main"].body, tirx.For))
+
+    made = (tirx.AllocBuffer, tirx.DeclBuffer)
+    assert len(nodes_of(whole.module["main"].body, made)) == 3
+    assert not nodes_of(reduce(whole, stores_in_a_loop).candidate.module["main"].body, made)
+
+
+def test_a_view_that_is_used_stays() -> None:
+    used = IDLE.replace("B[i] = A[i]", "B[i] = view[0, 0]")
+    whole = Candidate(T.module_from_script(used), (), (), ())
+
+    def reads_the_view(candidate: Candidate) -> bool:
+        loads = nodes_of(candidate.module["main"].body, T.TensorLoad)
+        return any(len(load.indices) == 2 for load in loads)
+
+    (left,) = nodes_of(reduce(whole, reads_the_view).candidate.module["main"].body, tirx.DeclBuffer)
+    assert str(left.buffer.name) == "view"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oracles.ir.contents import block_traits, contents, inferred_kind, odd_floats, operator_kind
+from oracles.ir.contents import block_traits, contents, divides_in_select, inferred_kind, odd_floats, operator_kind
 from oracles.ir.kinds import ELEMENTWISE, IRKind, Piece
 from tests.oracles.oracle_bench import module_of
 
@@ -60,6 +60,33 @@ SUM = "with T.init():\n                    C[v] = T.float32(0)\n                
 def test_what_is_special_of_blocks(axis: str, predicate: str, body: str, traits: tuple[str, ...]) -> None:
     module = module_of(BLOCKS.format(axis=axis, predicate=predicate, body=body))
     assert block_traits(module["prim"]) == traits
+
+
+CHOICE = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def prim(A: T.Buffer((4,), "{dtype}"), C: T.Buffer((4,), "{dtype}")):
+        for i in range(4):
+            C[i] = {value}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "divides"),
+    [
+        ("T.Select(i == 1, 7 // T.max(A[i], 1), 0)", "int32", True),
+        ("T.Select(i == 1, 0, 7 + T.truncmod(5, T.max(A[i], 1)))", "int32", True),
+        ("T.Select(i == 1, A[i] // 3, 0)", "int32", False),
+        ("T.Select(7 // T.max(A[i], 1) == 1, A[i], 0)", "int32", False),
+        ("T.if_then_else(i == 1, 7 // T.max(A[i], 1), 0)", "int32", False),
+        ("T.Select(i == 1, T.float32(7) / A[i], T.float32(0))", "float32", False),
+    ],
+)
+def test_a_division_in_a_select_is_one_of_integers_by_what_is_no_constant(
+    value: str, dtype: str, divides: bool
+) -> None:
+    assert divides_in_select(module_of(CHOICE.format(value=value, dtype=dtype))) is divides
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,13 @@ NamedStatement: TypeAlias = tuple[str, T.Stmt]
 
 
 def statements(view: PlanView) -> Sequence[Edit]:
-    """Each statement may go with all that is in it; last first."""
-    return [Joint(_without, place) for place in reversed(_places(view)) if not _holds_others(place[1])]
+    """Each statement may go with all that is in it; last first. So may what makes a buffer that nothing uses."""
+    idle = _idle(view)
+    return [
+        Joint(_without, place)
+        for place in reversed(_places(view))
+        if not _holds_others(place[1]) or getattr(place[1], "buffer", None) in idle
+    ]
 
 
 def cut(view: PlanView) -> Sequence[Edit]:
@@ -79,6 +84,19 @@ def _places(view: PlanView) -> list[NamedStatement]:
 def _holds_others(statement: T.Stmt) -> bool:
     """Whether a statement stands for its parts, or for nothing."""
     return isinstance(statement, (tirx.SeqStmt, tirx.AllocBuffer, tirx.DeclBuffer, s_tir.SBlock)) or is_empty(statement)
+
+
+def _idle(view: PlanView) -> set[T.Buffer]:
+    """The buffers that PrimFuncs make, of their own or as views of others, and use nowhere."""
+    idle: set[T.Buffer] = set()
+    for function in view.draft.functions.values():
+        if isinstance(function, tirx.PrimFunc):
+            traffic = traffic_of(function.body)
+            made = {made.buffer for made in nodes_of(function.body, (tirx.AllocBuffer, tirx.DeclBuffer))}
+            idle |= (
+                made - {load.source for load in nodes_of(function.body, T.TensorLoad)} - traffic.stored - traffic.passed
+            )
+    return idle
 
 
 def _parts(view: PlanView) -> list[tuple[str, list[T.Stmt]]]:
