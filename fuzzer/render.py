@@ -74,7 +74,8 @@ def _show_values(terminal: Terminal, after: str, values: Sequence[ValueRow]) -> 
     table = Table("function", "variable", "type", "first elements", box=None, header_style="bold")
     for row in values:
         table.add_row(*map(cell, (row.function, row.variable, row.type, row.elements)))
-    terminal.say(f"\nvalues after {one_line(after)}:" if after else "\nvalues:", soft_wrap=False)
+    terminal.say("")
+    terminal.say(f"values after {one_line(after)}:" if after else "values:", soft_wrap=False)
     terminal.print(table)
 
 
@@ -95,7 +96,8 @@ def show_check(result: CheckResult, as_json: bool) -> None:
         _show_values(terminal, after, tuple(values))
     shown = next((row for row in result.rows if row.difference), None)
     if shown is not None:
-        terminal.say(f"\nwhat {one_line(shown.pass_name)} did:", soft_wrap=False)
+        terminal.say("")
+        terminal.say(f"what {one_line(shown.pass_name)} did:", soft_wrap=False)
         terminal.print(Syntax(visible(shown.difference), "diff", background_color="default", word_wrap=True))
     for line in result.fault:
         terminal.say(f"- {one_line(line)}", soft_wrap=False)

@@ -41,8 +41,9 @@ class Terminal(Console):
             yield segment if segment.control else Segment(inert(visible(segment.text)), segment.style)
 
     def say(self, line: str, style: str = "", soft_wrap: bool = True) -> None:
-        """Prints a text, which a soft wrap leaves to the terminal to break."""
-        self.print(Text(visible(line), style), soft_wrap=soft_wrap)
+        """Prints a line, which a soft wrap leaves to the terminal to break. A line break in it becomes a blank: text
+        from elsewhere makes no line that reads as one of ours."""
+        self.print(Text(visible(line).replace("\n", " "), style), soft_wrap=soft_wrap)
 
 
 def cell(text: object, style: str = "") -> Text:

@@ -163,7 +163,7 @@ def how_ended(facts: RunFacts) -> str:
         case "interrupted":
             return "The run was interrupted before its end."
         case None:
-            return "The run has not ended: it is still running, or it was killed."
+            return "The run has not ended: it is still running, was killed, or could not write its end."
         case "unknown":
             if facts.interrupted:
                 return "The run was interrupted before its end."

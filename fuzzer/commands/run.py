@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rich.console import Console
-
 from corpus.replayable import replayable
 from corpus.store import CorruptCase
 from fuzzer.campaign.begin import run_campaign
@@ -29,6 +27,7 @@ from reports.live import LiveDisplay
 from reports.out_writer import OutWriter
 from reports.reached import Reached
 from reports.summary import UNREDUCED_FILE, Report, RunEnd, RunFacts, UnreadableOut, read_findings
+from reports.terminal import Terminal
 from reports.view import show_run
 from reports.words import not_reduced
 
@@ -79,7 +78,7 @@ def _rows_of(settings: Settings) -> tuple[FindingRow, ...]:
         raise UsageError(f"--resume: {error}") from error
 
 
-def _say_last(settings: Settings, result: CampaignResult, terminal: Console, as_json: bool) -> None:
+def _say_last(settings: Settings, result: CampaignResult, terminal: Terminal, as_json: bool) -> None:
     """Where the results are, and what is not in them; what is new, where that has not been shown. Last, on a line of
     its own, what nobody has made small yet: the counts of causes leave it out, and so does the exit status."""
     said = f"{headline(result.findings)}; " if as_json else ""
@@ -87,12 +86,12 @@ def _say_last(settings: Settings, result: CampaignResult, terminal: Console, as_
     if number := unconfirmed_in(settings.out):
         seen = "failure that was seen has" if number == 1 else "failures that were seen have"
         said += f"; {number} {seen} not shown again: {settings.out / UNCONFIRMED}"
+    terminal.say(said)
     if result.unreduced:
-        said += (
-            f"\n{not_reduced(result.unreduced, result.unreduced_known)}: see {settings.out / UNREDUCED_FILE}; "
+        terminal.say(
+            f"{not_reduced(result.unreduced, result.unreduced_known)}: see {settings.out / UNREDUCED_FILE}; "
             f"`passfuzz run --resume --out {settings.out}` goes on"
         )
-    terminal.print(said, markup=False, highlight=False, soft_wrap=True)
 
 
 def able(settings: Settings) -> Settings:

@@ -196,7 +196,7 @@ def test_sarif_has_one_result_for_a_cause_and_suppresses_what_is_known() -> None
 
 ENDS = [
     ("done", None),
-    (None, "has not ended: it is still running, or it was killed"),
+    (None, "has not ended: it is still running, was killed, or could not write its end"),
     ("unknown", "do not say whether the run went to its end"),
     ("interrupted", "was interrupted before its end"),
     ("fault", None),

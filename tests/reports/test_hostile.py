@@ -314,6 +314,15 @@ def test_a_text_does_nothing_to_a_terminal(draw: Callable[[Terminal, str], None]
     assert_harmless_on_terminals(draw, text.encode("utf-8", "replace").decode() if draw is _live else text)
 
 
+@examples(20)
+@given(text=texts)
+@example(text="0.27\nno new causes")
+def test_a_text_makes_no_line_of_its_own_on_a_terminal(text: str) -> None:
+    """A line that begins where ours do reads as ours."""
+    flat = text.replace("\n", "_")
+    assert _drawn(_show, text, None).count("\n") == _drawn(_show, flat, None).count("\n")
+
+
 @examples(40)
 @given(texts)
 @example(HOSTILE)
