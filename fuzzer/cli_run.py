@@ -61,9 +61,13 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Fuzz passes until the time or the cases are spent; results are under --out."""
+    from fuzzer.engines import driver
     from fuzzer.settings import read_settings
     from fuzzer.under_test import go_on_under
 
+    last_word = driver.taken()
+    if driver.is_ended_by(on) and last_word is None:
+        raise typer.Exit(driver.in_child(context.obj))
     settings = read_settings(
         time=time,
         cases=cases,
@@ -87,7 +91,10 @@ def run(
     if tvm and settings.on != "local":
         raise UsageError(f"--tvm {tvm[0]}: is for workers of this machine; those of --on {on} have a TVM of their own")
     go_on_under(tvm, context.obj)
-    raise typer.Exit(_run(settings, as_json))
+    status = _run(settings, as_json)
+    if last_word is not None:
+        driver.say_last_word(last_word)
+    raise typer.Exit(status)
 
 
 def _run(settings: Settings, as_json: bool) -> int:

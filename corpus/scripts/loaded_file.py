@@ -14,6 +14,8 @@ MOST_BYTES = 1 << 16
 """Files that are larger, all together, are not carried inside of a script."""
 FOLDER = "PASSFUZZ_LOADED"
 """The variable that names another folder than the script's own for files that it does not carry."""
+_LONGEST_NAME = 256
+"""Characters of a text that may be the name of a file."""
 _PLACES = {"__file__", "__path__", "__spec__", "__import__"}
 _FINDERS = {"import_module", "spec_from_file_location", "run_path", "run_module"}
 """A file that names one of these needs more than can be seen."""
@@ -48,9 +50,10 @@ def loaded_file(path: Path) -> LoadedFile:
         needed = imported_files(path, ast.parse(text), MOST_BYTES)
     except _UNREADABLE:
         return LoadedFile(path, None, (), (path.name,))
-    carried = _carried(text, needed)
+    data = _data(path, needed)
+    carried = None if data else _carried(text, needed)
     if carried is None:
-        return LoadedFile(path, None, (), tuple(dict.fromkeys((path.name, *(module.top for module in needed)))))
+        return LoadedFile(path, None, (), tuple(dict.fromkeys((path.name, *(module.top for module in needed), *data))))
     return LoadedFile(path, literal_of(text if text.endswith("\n") else f"{text}\n"), carried, ())
 
 
@@ -71,6 +74,34 @@ def _carried(text: str, needed: Sequence[UserModule]) -> tuple[CarriedModule, ..
     return tuple(
         CarriedModule(module.name, literal_of(one), module.package) for module, one in zip(needed, texts, strict=True)
     )
+
+
+def _data(path: Path, needed: Sequence[UserModule]) -> tuple[str, ...]:
+    """The files that these name in a text of theirs, as lying in the folder of the file or below it: data that they
+    read. What they name by a path that they put together of several parts is not seen."""
+    named: dict[str, None] = {}
+    for file in (path, *(module.file for module in needed if module.is_text and module.file is not None)):
+        try:
+            tree = ast.parse(_text(file))
+        except _UNREADABLE:
+            continue
+        for node in ast.walk(tree):
+            match node:
+                case ast.Constant(str(text)):
+                    named[text] = None
+    modules = {path.absolute(), *(module.file for module in needed)}
+    return tuple(
+        sorted(name for name in named if _lies_in(path.parent, name) and path.parent.absolute() / name not in modules)
+    )
+
+
+def _lies_in(folder: Path, name: str) -> bool:
+    """Whether the name is that of a file of the folder, or of one below it."""
+    try:
+        inside = not Path(name).is_absolute() and ".." not in Path(name).parts
+        return inside and len(name) < _LONGEST_NAME and (folder / name).is_file()
+    except (OSError, ValueError):  # a text that no file can have as its name
+        return False
 
 
 def _looks_around(text: str) -> bool:

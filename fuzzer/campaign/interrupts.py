@@ -1,4 +1,8 @@
-"""Ctrl-C, SIGTERM and SIGHUP end a campaign in order, from its first moment on; a second one ends it at once."""
+"""Ctrl-C, SIGTERM and SIGHUP end a campaign in order, from its first moment on; a second one ends it at once.
+
+What comes within SAME_S of the first is the same one: `timeout` and process managers send to a process and to its
+group, and a child of `fuzzer.engines.driver` gets the terminal's Ctrl-C and its parent's.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,14 @@ import os
 import signal
 import stat
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import TypeAlias
 
 Handler: TypeAlias = Callable[[int, FrameType | None], object] | int | None
+SAME_S = 0.1
+"""Seconds after the first signal in which others change nothing."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -19,6 +26,7 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.happened = False
+        self._first_at = 0.0
         self._old: dict[int, Handler] = {}
 
     def __enter__(self) -> Interrupts:
@@ -31,9 +39,10 @@ class Interrupts:
     def _note(self, number: int, _frame: FrameType | None) -> None:
         if number == signal.SIGHUP:
             _leave_terminal()
-        if self.happened:
+        if self.happened and time.monotonic() - self._first_at > SAME_S:
             raise KeyboardInterrupt
-        self.happened = True
+        if not self.happened:
+            self.happened, self._first_at = True, time.monotonic()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

@@ -2,10 +2,10 @@
 
 Landlock (Linux 5.13, docs.kernel.org/userspace-api/landlock.html) takes away the file system: writing, creating,
 removing; from Linux 6.12 also signals to other processes. A seccomp filter takes away sockets of every kind, and calls
-that change whose a file is, its flags and when it was written, limits, priority and memory of another process, what
-processes share without a file, that make devices and pipes with names, and, of root, the machine. Both need no
-privilege, and hold for all that the process starts. User namespaces would do neither better, and are switched off on
-many machines.
+that change whose a file is, its flags and when it was written, limits, priority, CPUs and memory of another process,
+what processes share without a file, that lock a file whole, that make devices and pipes with names, and, of root, the
+machine. Both need no privilege, and hold for all that the process starts. User namespaces would do neither better, and
+are switched off on many machines.
 
 What stays allowed: reading and running any file that the user may read, devices of GPUs, pipes that are open already,
 and as much CPU and memory as there is. Run as a script, it becomes a command: `sandbox.py SCRATCH COMMAND...`. It
@@ -171,7 +171,7 @@ _MACHINES = {
     # utime, utimes, futimesat, utimensat; shm*, sem*, msg* (System V); setpriority, sched_setparam, sched_setscheduler,
     # sched_setattr, ioprio_set; reboot, sethostname, setdomainname, settimeofday, clock_settime, clock_adjtime,
     # adjtimex, swapon, swapoff, acct, syslog, init_module, finit_module, delete_module, kexec_load, kexec_file_load,
-    # quotactl, chroot, pivot_root, vhangup; mknod, mknodat
+    # quotactl, chroot, pivot_root, vhangup; mknod, mknodat; sched_setaffinity, flock
     "x86_64": _Machine(
         0xC000003E,
         (41, 90, 91, 92, 93, 94, 260, 268, 188, 189, 190, 197, 198, 199, 76, 101, 311, 165, 272, 308)
@@ -180,7 +180,8 @@ _MACHINES = {
         + (29, 30, 31, 67, 64, 65, 66, 220, 68, 69, 70, 71)
         + (141, 142, 144, 314, 251)
         + (169, 170, 171, 164, 227, 305, 159, 167, 168, 163, 103, 175, 313, 176, 246, 320, 179, 161, 155, 153)
-        + (133, 259),
+        + (133, 259)
+        + (203, 73),
         302,
         16,
     ),
@@ -192,7 +193,8 @@ _MACHINES = {
         + (194, 195, 196, 197, 190, 191, 192, 193, 186, 187, 188, 189)
         + (140, 118, 119, 274, 30)
         + (142, 161, 162, 170, 112, 266, 171, 224, 225, 89, 116, 105, 273, 106, 104, 294, 60, 51, 41, 58)
-        + (33,),
+        + (33,)
+        + (122, 32),
         261,
         29,
     ),

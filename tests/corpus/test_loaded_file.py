@@ -165,6 +165,29 @@ def test_a_script_says_what_must_stand_beside_it(tmp_path: Path) -> None:
         assert (status, "the helper is there" in output) == shown
 
 
+READS = ALONE.replace("import tvm\n", "import tvm\n\nWHAT = open(NAME).read()\n", 1).replace("the bug", "{WHAT}")
+"""It reads a file as it begins."""
+
+
+@pytest.mark.parametrize("name", ["words.txt", "data/words.txt"])
+def test_data_that_a_file_names_must_go_with_it(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = put(tmp_path, READS.replace("NAME", repr(name)), **{name: "the data"})
+    needed = f"put beside this script, or into a folder that PASSFUZZ_LOADED names: mine.py, {name}\n"
+    assert run(folder) == (2, needed)
+    shutil.copytree(tmp_path / "home", folder, dirs_exist_ok=True)
+    status, output = run(folder)
+    assert (status, "the data is there" in output) == (1, True)
+
+
+def test_a_text_that_names_no_file_beside_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "outside.txt").touch()
+    others = "NAMES = ['no_such.txt', '../outside.txt', 'home', '.', '', 'x\\0', 'mine.py', %r]\n" % ("a" * 5000)
+    folder = put(tmp_path, ALONE.replace("import tvm\n", f"import tvm\n\n{others}", 1))
+    shutil.rmtree(tmp_path / "home")
+    assert run(folder)[0] == 1
+
+
 @pytest.mark.parametrize(
     ("text", "carried"),
     [

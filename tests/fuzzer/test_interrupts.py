@@ -6,12 +6,13 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from fuzzer.campaign.interrupts import Interrupts
+from fuzzer.campaign.interrupts import SAME_S, Interrupts
 from tests.quick import one_in
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,6 +33,8 @@ def test_a_signal_is_noted_and_the_second_one_ends(number: signal.Signals) -> No
             assert not interrupts.happened
             signal.raise_signal(number)  # to this thread, so that it is noted before the next line
             assert interrupts.happened
+            signal.raise_signal(number)  # the same one, sent to the process and to its group
+            time.sleep(2 * SAME_S)
             with pytest.raises(KeyboardInterrupt):
                 os.kill(os.getpid(), number)
     finally:

@@ -133,6 +133,8 @@ OTHER = {
     "limits of another process": "import resource\nresource.prlimit(os.getppid(), resource.RLIMIT_CORE, (0, 0))",
     "the turn of another process": "os.setpriority(os.PRIO_PROCESS, os.getppid(), 1)",
     "how another process is scheduled": "os.sched_setscheduler(os.getppid(), os.SCHED_BATCH, os.sched_param(0))",
+    "the CPUs of another process": "os.sched_setaffinity(os.getppid(), os.sched_getaffinity(0))",
+    "a lock on a file": "import fcntl\nfcntl.flock(os.open(__file__, os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)",
     "when an old file was written": "os.utime(__file__, (5, 5))",
     "memory that processes share without a file": CALL.format(call="shmget(0, 4096, 0o1600)"),
     "messages without a file": CALL.format(call="msgget(0, 0o1600)"),

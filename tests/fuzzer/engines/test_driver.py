@@ -1,0 +1,80 @@
+"""The child in which a campaign on Ray runs: its status counts where it said that it has come to its end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from fuzzer.engines import driver
+from fuzzer.errors import EnvironmentFault
+from tests.patience import HANGS_S
+
+CHILD = """
+import os, sys
+from fuzzer.engines import driver
+word = driver.taken()
+assert word is not None and driver.taken() is None
+{does}
+"""
+SAYS = "driver.say_last_word(word); "
+
+
+def ended(monkeypatch: pytest.MonkeyPatch, does: str) -> int:
+    """How a child ends that does this."""
+    command = driver.module_command("fuzzer.cli")[:1]
+    monkeypatch.setattr(driver, "module_command", lambda *_: [*command, "-c", CHILD.format(does=does)])
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
+    return driver.in_child(())
+
+
+@pytest.mark.parametrize("status", [0, 1, 2, 3, 130, 141])
+def test_a_status_after_the_last_word_is_that_of_the_campaign(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    assert ended(monkeypatch, f"{SAYS}sys.exit({status})") == status
+
+
+@pytest.mark.parametrize("status", [2, 3, 130])
+def test_a_status_that_no_engine_gives_is_one_of_ours(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    assert ended(monkeypatch, f"sys.exit({status})") == status
+
+
+@pytest.mark.parametrize("does", ["os._exit(1)", "os._exit(0)", "os.kill(os.getpid(), 9)", "os.abort()"])
+def test_an_end_without_a_last_word_is_no_finding(monkeypatch: pytest.MonkeyPatch, does: str) -> None:
+    with pytest.raises(EnvironmentFault, match="before its time"):
+        ended(monkeypatch, does)
+
+
+def test_a_grandchild_that_holds_the_pipe_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forked, it has the other end; it ends with the test."""
+    held = "os.set_inheritable(word, True); os.fork() or os.execvp('sleep', ['sleep', '1']); "
+    assert ended(monkeypatch, f"{held}{SAYS}sys.exit(1)") == 1
+
+
+def test_a_signal_is_forwarded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    handled = f"import signal; signal.signal(signal.SIGTERM, lambda *_: sys.exit(130)); open({str(ready)!r}, 'w'); "
+    before = signal.getsignal(signal.SIGTERM)
+
+    def send() -> None:
+        end = time.monotonic() + HANGS_S
+        while not ready.exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        assert ended(monkeypatch, f"{handled}signal.pause()") == 130
+    finally:
+        sender.join()
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_only_ray_ends_its_driver() -> None:
+    said = {on: driver.is_ended_by(on) for on in ("local", "dask", "dask://a:1", "ray", "ray://auto", "ray://a:1")}
+    assert {on for on, ends in said.items() if ends} == {"ray", "ray://auto", "ray://a:1"}
+    assert driver.taken() is None
