@@ -1,9 +1,12 @@
 """Disturbs campaigns at random and counts what is lost: `python -m benchmarks.bench_faults_injected --injections 300`.
 
 A campaign on planted passes is run undisturbed, then again and again while its processes are killed, stopped, sent
-signals, limited in memory, and its disk is full for a while. A campaign that ends early is gone on with (--resume). One
-that does nothing for two minutes is ended, and counts as a loss: it stood still.
+signals, limited in memory and in the size of files, and its disk is full for a while. A third of the faults strike
+campaigns with findings in hand. A campaign that ends early is gone on with (--resume). One that does nothing for two
+minutes is ended, and counts as a loss: it stood still.
 What the passes do wrong is known, so that each case, finding and false finding can be counted.
+
+The disk is one in memory that is mounted in namespaces of the benchmark's own (`unshare`, of util-linux).
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,7 +35,13 @@ from tests.fuzzer.planted import CORRECT, FAULTY, write_passes
 
 MARK = "PASSFUZZ_BENCH_INJECTED"
 """In the environment of everything that a disturbed campaign starts."""
-FAULTS = ("KILL", "STOP", "TERM", "HUP", "INT", "memory", "disk")
+FAULTS = ("KILL", "STOP", "TERM", "HUP", "INT", "memory", "file size", "full disk")
+WITH_FINDINGS = 1 / 3
+"""The share of the faults that strike where there are findings."""
+DISK = "256m"
+"""How much the disk holds."""
+OWN_DISK = "PASSFUZZ_BENCH_DISK"
+"""In the environment where this process has namespaces of its own."""
 STILL_S = 120.0
 """Seconds in which a campaign must judge a case, or get on with a failure: importing TVM takes ten on a busy machine, a
 reduction fifteen at most."""
@@ -49,6 +58,7 @@ class Score:
     begun_again: int = 0
     with_findings: int = 0
     lost_cases: int = 0
+    twice_counted: int = 0
     given_up: int = 0
     lost_findings: list[str] = field(default_factory=list)
     false_findings: list[str] = field(default_factory=list)
@@ -74,8 +84,33 @@ def _command_line(pid: int) -> bytes:
         return b""
 
 
-def inject(chance: random.Random, root: int, score: Score) -> None:
-    """One fault into one process."""
+@contextlib.contextmanager
+def small_disk() -> Iterator[Path]:
+    """A folder that is a disk of its own."""
+    with tempfile.TemporaryDirectory(prefix="injected-") as folder:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", folder], check=True)
+        try:
+            yield Path(folder)
+        finally:
+            subprocess.run(["umount", folder], check=True)
+
+
+def fill(disk: Path, seconds: float) -> None:
+    """Has a disk full for so long."""
+    filler = disk / "filler"
+    try:
+        with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            for size in (1 << 20, 1 << 12, 1):
+                with contextlib.suppress(OSError):
+                    while True:
+                        file.write(bytes(size))
+        time.sleep(seconds)
+    finally:
+        filler.unlink()
+
+
+def inject(chance: random.Random, root: int, score: Score, disk: Path) -> None:
+    """One fault into one process, or into the disk."""
     there = {role: pids for role, pids in roles(root).items() if pids}
     role = chance.choice(sorted(there))
     pid, fault = chance.choice(there[role]), chance.choice(FAULTS)
@@ -85,7 +120,10 @@ def inject(chance: random.Random, root: int, score: Score) -> None:
         if fault == "memory":
             pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
             resource.prlimit(pid, resource.RLIMIT_AS, (pages * resource.getpagesize() + (1 << 20), -1))
-        elif fault == "disk":
+        elif fault == "full disk":
+            role = "all"
+            fill(disk, chance.uniform(0.1, 3.0))
+        elif fault == "file size":
             resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, -1))
             time.sleep(chance.uniform(0.1, 3.0))
             resource.prlimit(pid, resource.RLIMIT_FSIZE, (-1, -1))
@@ -178,7 +216,7 @@ def undisturbed(options: list[str], out: Path) -> tuple[int, frozenset[str]]:
 
 def disturb(options: list[str], out: Path, chance: random.Random, score: Score, left: int, pause_s: float) -> int:
     """One campaign with faults, gone on with until it has ended by itself or stands still; how many faults there
-    were."""
+    were. Where too few have struck findings so far, it is left alone until it has some."""
     done = 0
     running, pulse = campaign(options, out), Pulse(out)
     score.campaigns += 1
@@ -191,11 +229,13 @@ def disturb(options: list[str], out: Path, chance: random.Random, score: Score, 
                 end(running, out)
                 return done
             if done < left:
-                lines = (out / FINDINGS_FILE).read_text().splitlines() if (out / FINDINGS_FILE).exists() else []
+                found = bool(_text(out / FINDINGS_FILE).strip())
+                if not found and score.with_findings < WITH_FINDINGS * score.injected.total():
+                    continue
                 before = score.injected.total()
-                inject(chance, running.pid, score)
+                inject(chance, running.pid, score, out.parent)
                 done += score.injected.total() - before
-                score.with_findings += (score.injected.total() - before) * bool(lines)
+                score.with_findings += (score.injected.total() - before) * found
             continue
         check_left(out, score)
         if ended_by_itself(out):
@@ -254,7 +294,8 @@ def compare(out: Path, generated: int, culprits: frozenset[str], score: Score) -
     summary = json.loads((out / SUMMARY_FILE).read_text())
     given_up = sum(number for reason, number in summary["skipped"].items() if reason.endswith("twice"))
     score.given_up += given_up
-    score.lost_cases += generated - summary["generated"]
+    score.lost_cases += max(0, generated - summary["generated"])
+    score.twice_counted += max(0, summary["generated"] - generated)
     found = {row["culprit"] for row in summary["findings"]}
     unreduced = {json.loads(line)["culprit"] for line in (out / UNREDUCED_FILE).read_text().splitlines()}
     score.lost_findings += sorted(culprits - found - unreduced)
@@ -269,16 +310,28 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pause", type=float, default=1.5, help="seconds between two faults, on average")
     given = parser.parse_args()
+    if OWN_DISK not in os.environ:
+        command = [
+            "unshare",
+            "--user",
+            "--map-root-user",
+            "--mount",
+            sys.executable,
+            "-m",
+            __spec__.name,
+            *sys.argv[1:],
+        ]
+        os.execvpe(command[0], command, {**os.environ, OWN_DISK: "1"})
     chance, score, left = random.Random(given.seed), Score(), given.injections
-    with tempfile.TemporaryDirectory(prefix="injected-") as folder:
-        load = write_passes(Path(folder), *FAULTY, *CORRECT)
+    with small_disk() as folder:
+        load = write_passes(folder, *FAULTY, *CORRECT)
         options = ["--cases", str(given.cases), "--seed", str(given.seed), "--load", str(load)]
-        generated, culprits = undisturbed(options, Path(folder) / "undisturbed")
+        generated, culprits = undisturbed(options, folder / "undisturbed")
         print(f"undisturbed: {generated} cases, findings in {', '.join(sorted(culprits))}", flush=True)
         for number in range(given.injections):
             if left <= 0:
                 break
-            out = Path(folder) / f"out-{number}"
+            out = folder / f"out-{number}"
             left -= disturb(options, out, chance, score, left, given.pause)
             if ended_by_itself(out):
                 compare(out, generated, culprits, score)
@@ -288,7 +341,8 @@ def main() -> None:
     )
     print(f"by role and fault: {dict(sorted(score.injected.items()))}")
     print(f"gone on with {score.begun_again} times; cases given up after two kills: {score.given_up}")
-    print(f"cases lost {score.lost_cases}, findings lost {score.lost_findings}, false {score.false_findings}")
+    print(f"cases lost {score.lost_cases}, counted twice {score.twice_counted}")
+    print(f"findings lost {score.lost_findings}, false {score.false_findings}")
     print(f"orphans {score.orphans}, torn files {score.torn}")
     print(f"stood still, each of which is a loss: {len(score.stood_still)}")
     for said in score.stood_still:
