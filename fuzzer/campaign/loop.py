@@ -304,11 +304,11 @@ class CampaignLoop:
             mine = "" if self.settings.load is None else f"; a pass of {self.settings.load} may end them"
             self.fault = f"{self.losses.in_a_row} worker processes ended in a row, the last one {lost.how}{mine}"
         else:
-            bump(self.tally.skipped, "worker process lost", 1)
+            self.tally.add(Tally(died=isinstance(about, JudgeCases), skipped={"worker process lost": 1}))
             pool.replace()
 
     def _give_up_case(self, reason: str) -> None:
-        self.tally.add(Tally(generated=1, skipped={reason: 1}))
+        self.tally.add(Tally(generated=1, died=1, skipped={reason: 1}))
 
     def _count(self, judged: Judged) -> None:
         """All about one case: what was counted, what failed, and what another process is to be asked."""

@@ -3,11 +3,15 @@ clean one."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fuzzer.errors import ExitStatus
 from fuzzer.results import CampaignResult
+from reports.finding_row import row_of
 from reports.tally import Tally
+from tests.reports.reports_data import finding
 
 
 @pytest.mark.parametrize(
@@ -28,5 +32,12 @@ def test_most_cases_lost_to_a_loaded_pass_are_a_fault(
     fault = result.fault()
     assert (fault is None) == clean
     if fault is not None:
-        assert fault.startswith(f"{died} of 12 cases ended their process") and fault.endswith("(MyP)")
+        assert fault.startswith(f"{died} times in 12 cases a process ended") and fault.endswith("(MyP)")
         assert result.status(()) is ExitStatus.OWN_FAULT
+
+
+@pytest.mark.parametrize(("culprit", "clean"), [("LegalizeOps", False), ("MyP", True)])
+def test_a_finding_of_another_pass_does_not_say_what_a_loaded_one_does(culprit: str, clean: bool) -> None:
+    tally = Tally(cases=12, generated=12, died=12)
+    found = replace(row_of(finding()), culprit=culprit)
+    assert (CampaignResult(tally, (found,), 1.0, loaded=("MyP",)).fault() is None) == clean

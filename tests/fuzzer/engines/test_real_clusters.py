@@ -21,7 +21,7 @@ from fuzzer.errors import ExitStatus
 from fuzzer.results import CampaignResult
 from fuzzer.settings import read_settings
 from oracles.verdict import DETERMINISM
-from reports.summary import read_out
+from reports.summary import SUMMARY_FILE, read_out
 from reports.tally import Tally
 from tests.fuzzer.engines.clusters import (
     ENVIRONMENT,
@@ -226,3 +226,30 @@ def test_an_interrupted_campaign_leaves_nothing_on_the_cluster(engine: str, fold
         judged = read_out(tmp_path / "out").tally.cases  # None, where the worker was not ready yet.
         assert (running.returncode, said) == (0 if judged else ExitStatus.INTERRUPTED, b"")
         assert_nothing_left(cluster)
+
+
+def test_a_campaign_that_ray_ends_is_no_finding(folder: Path, tmp_path: Path) -> None:
+    """Where the raylet of its own cluster is lost, Ray ends the process of a driver with the status of a finding."""
+    load, out = write_passes(tmp_path, "Identity"), tmp_path / "out"
+    running = subprocess.Popen(
+        [*(sys.executable, "-m", "fuzzer.cli", "run", "--cases", "1000000", "--seed", "1", "--load", str(load))]
+        + ["--on", "ray", "--jobs", "1", "--out", str(out)],
+        env={**ENVIRONMENT, "TMPDIR": str(folder)},
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        wait_for(lambda: running.poll() is not None or (out / SUMMARY_FILE).exists() and read_out(out).tally.cases)
+        (raylet,) = [pid for pid in descendants(running.pid) if "/raylet/raylet " in command_of(pid)]
+        started = descendants(running.pid)
+        os.kill(raylet, signal.SIGKILL)
+        _, said = running.communicate(timeout=HANGS_S)
+    finally:
+        running.kill()
+        running.wait()
+    assert running.returncode == ExitStatus.OWN_FAULT
+    assert "--on ray: the process of the campaign was ended before its time" in said.splitlines()[-1]
+    wait_for(lambda: not [pid for pid in started if is_of_a_cluster(pid)])
+    assert read_out(out).facts.ended is None and read_out(out).tally.cases > 0
