@@ -57,7 +57,7 @@ def slugs(result: CampaignResult) -> set[str]:
     return {row.signature for row in result.findings}
 
 
-def whole(result: CampaignResult, cases: int = 400) -> None:
+def assert_whole(result: CampaignResult, cases: int = 400) -> None:
     """Every case was judged once, and every failure is a finding."""
     assert (result.tally.cases, result.tally.generated) == (cases, cases)
     assert result.tally.ops == {f"op{index}": 1 for index in range(cases)}

@@ -32,11 +32,11 @@ from reports.causes import headline
 from reports.finding_row import FindingRow
 from reports.summary import read_findings
 from tests.fuzzer.fake_campaigns import (
+    assert_whole,
     campaign,
     noted_pools,
     settings,
     slugs,
-    whole,
     with_fake_workers,
     writer,
 )
@@ -68,7 +68,7 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> list[Pool]:
 def test_every_case_is_judged_once_and_every_failure_is_found(tmp_path: Path, jobs: int, limit: str | None) -> None:
     """Every sighting counts, whether its finding is being reduced, being confirmed or known by then."""
     result = campaign(tmp_path / "out", jobs=jobs, time=limit)
-    whole(result)
+    assert_whole(result)
     assert {row.signature for row in read_findings(tmp_path / "out")} == slugs(result)
 
 
@@ -198,7 +198,7 @@ def test_a_worker_that_is_killed_before_it_is_ready_is_replaced(
     result = campaign(tmp_path / "out", jobs=jobs)
     assert result.tally.skipped == {"worker process lost": 3}
     result.tally.skipped.clear()
-    whole(result)
+    assert_whole(result)
 
 
 def test_workers_that_are_always_killed_end_the_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,7 +259,7 @@ def test_a_campaign_that_was_interrupted_goes_on(tmp_path: Path, after: int) -> 
         first = run_campaign(settings(out), Stops(interrupts, after), interrupts)
     assert first.interrupted and first.tally.cases < 400
     result = campaign(out, seed=None, resume=True)
-    whole(result)
+    assert_whole(result)
     assert slugs(first) <= slugs(result)
     assert result.wall_s > first.wall_s
 
@@ -321,7 +321,7 @@ def test_what_is_seen_and_not_reduced_in_time_stands_in_out(tmp_path: Path, monk
         assert row["culprit"] == PASSES[row["index"] % len(PASSES)]
     monkeypatch.undo()
     monkeypatch.setattr(pool, "module_command", _fake)
-    whole(campaign(out, seed=None, resume=True))
+    assert_whole(campaign(out, seed=None, resume=True))
     assert (out / UNREDUCED_FILE).read_text() == ""
 
 
@@ -387,7 +387,7 @@ def test_a_checkpoint_of_an_older_passfuzz_is_gone_on_with(tmp_path: Path, capsy
     (out / CHECKPOINT_FILE).write_text(json.dumps(data))
     with pytest.raises(UsageError, match=r"resume\.json: was not written here by you as it is; .*: --trust takes it"):
         campaign(out, seed=None, resume=True)
-    whole(campaign(out, seed=None, resume=True, trust=True))
+    assert_whole(campaign(out, seed=None, resume=True, trust=True))
     assert capsys.readouterr().err == ""
 
 

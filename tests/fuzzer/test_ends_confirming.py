@@ -9,7 +9,7 @@ import pytest
 
 from fuzzer.campaign.checkpoint import UNREDUCED_FILE
 from reports.summary import read_findings
-from tests.fuzzer.fake_campaigns import campaign, slugs, whole, with_fake_workers
+from tests.fuzzer.fake_campaigns import assert_whole, campaign, slugs, with_fake_workers
 from tests.fuzzer.fake_worker import CUT, PASSES
 
 pytestmark = pytest.mark.warm
@@ -24,7 +24,7 @@ def test_a_finding_whose_script_is_killed_once_is_confirmed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(CUT, "1")
-    whole(campaign(tmp_path / "out", jobs=1))
+    assert_whole(campaign(tmp_path / "out", jobs=1))
 
 
 def test_a_finding_whose_script_is_always_killed_is_left_in_out_and_gone_on_with(

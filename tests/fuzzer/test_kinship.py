@@ -18,7 +18,7 @@ from fuzzer.protocol import Command, TryDraws
 from fuzzer.settings import Settings
 from reports.finding_row import FindingRow
 from reports.tally import Tally
-from tests.fuzzer.fake_campaigns import campaign, settings, whole, with_fake_workers, writer
+from tests.fuzzer.fake_campaigns import assert_whole, campaign, settings, with_fake_workers, writer
 from tests.fuzzer.fake_worker import TRIED, TRIES
 from tests.patience import HANGS_S
 
@@ -64,7 +64,7 @@ class Watches(Observer):
 
 def test_one_worker_tries_and_every_worker_is_told(noted: Path, tmp_path: Path) -> None:
     result = campaign(tmp_path / "out", jobs=3)
-    whole(result)
+    assert_whole(result)
     assert times(noted)["tries"] == 1 and times(noted)["resembles"] <= 3
     assert result.notes == ()
 
@@ -73,7 +73,7 @@ def test_the_campaign_starts_before_anything_is_tried_and_its_time_begins_afterw
     noted: Path, tmp_path: Path
 ) -> None:
     watches = Watches(noted)
-    whole(run_campaign(settings(tmp_path / "out", time=f"{HANGS_S:g}s"), watches))
+    assert_whole(run_campaign(settings(tmp_path / "out", time=f"{HANGS_S:g}s"), watches))
     (start, limits) = watches.said
     assert start == ("start", False, None)
     assert limits[:2] == ("limits", True)
@@ -87,7 +87,7 @@ def test_what_was_found_is_not_looked_for_again(noted: Path, tmp_path: Path) -> 
     assert times(noted)["tries"] == 1
     left = read_checkpoint(out).tried
     assert left is not None and left.kin == {"llvm": ((1, 0.5, True),)}
-    whole(campaign(out, seed=None, cases=400, resume=True))
+    assert_whole(campaign(out, seed=None, cases=400, resume=True))
     assert times(noted)["tries"] == 1
 
 
@@ -95,7 +95,7 @@ def test_another_worker_tries_where_one_has_ended(noted: Path, tmp_path: Path, m
     monkeypatch.setenv(TRIED, "dies")
     result = campaign(tmp_path / "out")
     assert result.tally.skipped.pop("worker process lost") == 1
-    whole(result)
+    assert_whole(result)
     assert times(noted)["tries"] == 2
 
 
@@ -106,7 +106,7 @@ def test_where_workers_always_end_the_campaign_begins_without(
     watches = Watches(noted)
     result = run_campaign(settings(tmp_path / "out", time=f"{HANGS_S:g}s"), watches)
     assert result.tally.skipped.pop("worker process lost") == LOST
-    whole(result)
+    assert_whole(result)
     assert times(noted) == {"tries": LOST}
     assert [what for what, _, _ in watches.said] == ["start", "limits"]
 
@@ -116,7 +116,7 @@ def test_trials_that_did_not_come_to_their_end_are_told(
 ) -> None:
     monkeypatch.setenv(TRIED, "3")
     result = campaign(tmp_path / "out")
-    whole(result)
+    assert_whole(result)
     (note,) = result.notes
     assert note.startswith(f"3 of {TRIALS} draws could be tried before the first case")
     assert note in capsys.readouterr().err

@@ -22,7 +22,7 @@ from fuzzer.protocol import Plan
 from fuzzer.settings import Settings
 from reports.summary import read_findings, read_out
 from reports.tally import Tally
-from tests.fuzzer.fake_campaigns import campaign, settings, slugs, whole, with_fake_workers, writer
+from tests.fuzzer.fake_campaigns import assert_whole, campaign, settings, slugs, with_fake_workers, writer
 from tests.quick import one_in
 
 pytestmark = pytest.mark.warm
@@ -63,7 +63,7 @@ def test_one_run_at_a_time(tmp_path: Path) -> None:
             campaign(tmp_path, cases=1)
         with pytest.raises(UsageError, match="another run is writing there"):
             campaign(tmp_path, cases=1, fresh=True)
-    whole(campaign(tmp_path))
+    assert_whole(campaign(tmp_path))
 
 
 class Moves(Observer):
@@ -89,7 +89,7 @@ def test_a_folder_that_is_moved_while_it_is_written_ends_the_run(
         run_campaign(settings(out), watching)
     assert not out.exists()
     assert read_out(moved).facts.ended is None
-    whole(campaign(moved, seed=None, resume=True))
+    assert_whole(campaign(moved, seed=None, resume=True))
 
 
 def test_a_folder_that_is_removed_while_it_is_written_ends_the_run(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_run_can_be_gone_on_with_from_its_first_moment(tmp_path: Path, monkeyp
     out, early = tmp_path / "out", tmp_path / "early"
     run_campaign(settings(out), Observers((writer(out), Moves(1, lambda: shutil.copytree(out, early)))))
     assert (early / CHECKPOINT_FILE).is_file()
-    whole(campaign(early, seed=None, resume=True))
+    assert_whole(campaign(early, seed=None, resume=True))
 
 
 @pytest.mark.parametrize("why", one_in(2, [KeyboardInterrupt, EnvironmentFault, UsageError]))
@@ -128,7 +128,7 @@ def test_a_run_is_reported_and_gone_on_with_before_it_has_a_worker(
     assert [path.name for path in out.iterdir()] == ["notes.txt"]
     report = read_out(killed)
     assert (report.facts.ended, report.tally.cases, report.findings) == (None, 0, ())
-    whole(campaign(killed, seed=None, resume=True))
+    assert_whole(campaign(killed, seed=None, resume=True))
 
 
 def test_a_run_that_is_refused_for_its_registry_leaves_nothing(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from fuzzer.protocol import Answer, CandidateDigests, CaseDigests, Confirmed, Ju
 from fuzzer.settings import DEFAULT_TIME_S, Settings, read_settings
 from reports.summary import read_out
 from reports.tally import Tally
-from tests.fuzzer.fake_campaigns import campaign, settings, whole, with_fake_workers, writer
+from tests.fuzzer.fake_campaigns import assert_whole, campaign, settings, with_fake_workers, writer
 from tests.fuzzer.fake_worker import RAVES, UNSHOWN, failures_of
 from tests.quick import one_in
 from tests.reports.reports_data import finding
@@ -201,7 +201,7 @@ def test_an_answer_that_nobody_asked_for_changes_nothing(
     """As the code of another user may say it in a worker of a campaign that starts from their cases."""
     monkeypatch.setenv(RAVES, line_of(said).decode().strip())
     result = campaign(tmp_path / "out", cases=40, jobs=1)
-    whole(result, cases=40)
+    assert_whole(result, cases=40)
     assert result.fault() is None
 
 
