@@ -65,7 +65,7 @@ def run(
     from fuzzer.settings import read_settings
     from fuzzer.under_test import go_on_under
 
-    last_word = driver.taken()
+    last_word = driver.last_word_descriptor()
     if driver.is_ended_by(on) and last_word is None:
         raise typer.Exit(driver.in_child(context.obj))
     settings = read_settings(

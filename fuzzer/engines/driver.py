@@ -28,7 +28,7 @@ def is_ended_by(on: str) -> bool:
     return on.partition("://")[0] == ENDING
 
 
-def taken() -> int | None:
+def last_word_descriptor() -> int | None:
     """In such a child: where it says its last word; it ends with its parent from now on. None in any other process."""
     said = os.environ.pop(_SAYS, "")
     if not said.isdigit():

@@ -24,12 +24,10 @@ from oracles.ir.walk import CALL, GLOBAL_VAR, VAR, prim_funcs
 _INNER = (tirx.For, tirx.SeqStmt, tirx.IfThenElse, tirx.While, tirx.AttrStmt, s_tir.SBlock, s_tir.SBlockRealize)
 """Statements that hold others."""
 _ATOMS = nodes("Var", "IntImm", "FloatImm")
-_COMMON = _ATOMS | {
+_ARITHMETIC = _ATOMS | nodes("Add", "Sub", "Mul")
+_COMMON = _ARITHMETIC | {
     *nodes(
         "TensorLoad",
-        "Add",
-        "Sub",
-        "Mul",
         "For",
         "SeqStmt",
         "DeclBuffer",
@@ -75,7 +73,7 @@ def kinds_changed(old: PrimFunc, new: PrimFunc) -> tuple[set[IRKind], set[IRKind
                 details.append(_detail(one, counterpart))
     before, after = Counter(_kinds_in(old.body)), Counter(_kinds_in(new.body))
     gone, come = _telling({k for k in removed if after[k] < before[k]}, {k for k in added if after[k] > before[k]})
-    if negative and gone | come <= _COMMON | _OF_INDICES | {DIVIDES_BY_NEGATIVE}:
+    if negative and gone | come <= _ARITHMETIC | _OF_INDICES | {DIVIDES_BY_NEGATIVE}:
         return set(), {DIVIDES_BY_NEGATIVE}
     if (gone or come) and not (copied and gone | come <= _COMMON):
         return gone, come

@@ -17,8 +17,8 @@ from tests.patience import HANGS_S
 CHILD = """
 import os, sys
 from fuzzer.engines import driver
-word = driver.taken()
-assert word is not None and driver.taken() is None
+word = driver.last_word_descriptor()
+assert word is not None and driver.last_word_descriptor() is None
 {does}
 """
 SAYS = "driver.say_last_word(word); "
@@ -77,4 +77,4 @@ def test_a_signal_is_forwarded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 def test_only_ray_ends_its_driver() -> None:
     said = {on: driver.is_ended_by(on) for on in ("local", "dask", "dask://a:1", "ray", "ray://auto", "ray://a:1")}
     assert {on for on, ends in said.items() if ends} == {"ray", "ray://auto", "ray://a:1"}
-    assert driver.taken() is None
+    assert driver.last_word_descriptor() is None
