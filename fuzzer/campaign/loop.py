@@ -13,14 +13,12 @@ from math import inf
 
 from typing_extensions import assert_never
 
-from corpus.finding_bytes import from_bytes, is_readable, to_bytes
-from fuzzer.campaign.aside import reduction_limits, steps_aside
+from fuzzer.campaign.aside import steps_aside
 from fuzzer.campaign.awaiting import await_first
 from fuzzer.campaign.checkpoint import SCHEMA, Begun, Checkpoint
 from fuzzer.campaign.deck import Deck
 from fuzzer.campaign.disk import Disk
-from fuzzer.campaign.docket import Docket, FailureKey
-from fuzzer.campaign.finding_rows import FindingRows
+from fuzzer.campaign.failures import Failures
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.kinship import Kinship
 from fuzzer.campaign.losses import Losses
@@ -38,7 +36,6 @@ from fuzzer.protocol import (
     Confirm,
     Confirmed,
     Done,
-    Failure,
     JudgeCases,
     Judged,
     Killed,
@@ -52,18 +49,18 @@ from fuzzer.protocol import (
     TriedDraws,
     TryDraws,
     Warned,
-    how_it_ended,
 )
 from fuzzer.results import CampaignResult
 from fuzzer.settings import Settings
 from fuzzer.trust import only_trusted
 from fuzzer.versions import tvm_version
-from oracles.verdict import WRONG_RESULT
 from reports.summary import read_findings
-from reports.tally import Tally, bump
+from reports.tally import Tally
 
 GRACE_S = 25.0
 """Seconds after the campaign's time in which waiting failures are still reduced and confirmed."""
+_MOST_S = 1e9
+"""Stands for no limit in a message: JSON has no infinity."""
 
 
 class CampaignLoop:
@@ -80,13 +77,6 @@ class CampaignLoop:
         shard = settings.shard
         self.deck = Deck(shard.index, shard.count, settings.cases)
         self.known = read_known_causes(settings.known, tvm_version(), settings.corpus)
-        self.docket = Docket(settings.time_s is None, self.known.looks_known)
-        self.rows = FindingRows(self.known)
-        self.later: dict[int, list[tuple[Failure, float]]] = {}
-        """Failures of cases that were answered before an earlier case, where failures are taken in order."""
-        self.tokens = 0
-        self.working: dict[int, FailureKey] = {}
-        """The place in the docket that a command with a token is about."""
         self.fault: str | None = None
         self.uncounted = ""
         self.loaded: tuple[str, ...] = ()
@@ -97,6 +87,7 @@ class CampaignLoop:
         self.start = time.monotonic()
         self.begun = Begun.with_settings(settings)
         self.disk = Disk(settings.out, settings.seed, plan.scratch, own=settings.trust or only_trusted(settings.corpus))
+        self.failures = Failures(self.known, self.disk, observer, in_order=settings.time_s is None)
 
     @property
     def now(self) -> float:
@@ -112,14 +103,13 @@ class CampaignLoop:
     def _go_on(self, checkpoint: Checkpoint) -> None:
         """Takes over what an earlier campaign has done and left."""
         self.before_s, self.tally = checkpoint.wall_s, checkpoint.tally
-        self.deck, self.later, self.begun = checkpoint.deck, checkpoint.later, checkpoint.begun
+        self.deck, self.begun = checkpoint.deck, checkpoint.begun
         self.deck.limit = self.settings.cases
         self.kinship.found = checkpoint.tried
         self.deck.returned(sorted(self.deck.out))
-        self.docket.go_on(checkpoint.places, checkpoint.given_up)
+        self.failures.go_on(checkpoint, read_findings(self.settings.out))
         for sample in checkpoint.samples:
             self.tally.add(self.second.ask(sample))
-        self.rows.go_on(checkpoint.rows, read_findings(self.settings.out), checkpoint.early)
 
     def begin(self, checkpoint: Checkpoint | None) -> None:
         """Takes over what an earlier campaign has done and left. Otherwise writes that this one has begun, so that it
@@ -128,7 +118,7 @@ class CampaignLoop:
             self._go_on(checkpoint)
             return
         self.observer.on_begin()
-        self.disk.store(self.docket, self._checkpoint, self.before_s, at_once=True)
+        self.disk.store(self.failures.docket, self._checkpoint, self.before_s, at_once=True)
 
     def run(self, pool: Workforce) -> CampaignResult:
         """Runs it to its end, with these workers. Raises OSError where what it leaves cannot be written."""
@@ -137,29 +127,29 @@ class CampaignLoop:
             self._go(pool)
         finally:
             self.observer.on_end()
-        unsettled = self.docket.unsettled
+        unsettled = self.failures.docket.unsettled
         return CampaignResult(
             self.tally,
-            self.rows.counted,
+            self.failures.rows.counted,
             self.now,
             interrupted=self.interrupts.happened,
             own_fault=self.fault,
             unreduced=len(unsettled),
             unreduced_known=sum(one.looks_known for one in unsettled),
-            notes=(*self.rows.notes, *self.kinship.notes, *always_rejecting(self.tally, self.loaded)),
+            notes=(*self.failures.rows.notes, *self.kinship.notes, *always_rejecting(self.tally, self.loaded)),
             uncounted=self.uncounted,
             new_tiers=self.known.new_tiers((one.failure for one in unsettled), self.loaded),
             loaded=self.loaded,
         )
 
     def _go(self, pool: Workforce) -> None:
-        for row in self.rows.by_signature.values():
+        for row in self.failures.rows.by_signature.values():
             self.observer.on_finding(row)
         self._loop(pool)
-        self._take_in_order(inf)
+        self.failures.take_in_order(inf)
         # What cannot be written now is an error.
-        self.disk.store(self.docket, self._checkpoint, self.now, at_once=True)
-        self.disk.retell_issues(self.rows.by_signature.values())
+        self.disk.store(self.failures.docket, self._checkpoint, self.now, at_once=True)
+        self.disk.retell_issues(self.failures.rows.by_signature.values())
         self.observer.on_tally(self.tally, self.now)
 
     def await_worker(self, pool: Workforce) -> None:
@@ -188,9 +178,9 @@ class CampaignLoop:
                 self._take(pool, heard)
             for judged in self.second.answers(self.now, not self._drawing()):
                 self._count(judged)
-            if self.later:
-                self._take_in_order(self.deck.first_open())
-            self.disk.tries(lambda: self.disk.store(self.docket, self._checkpoint, self.now))
+            if self.failures.later:
+                self.failures.take_in_order(self.deck.first_open())
+            self.disk.tries(lambda: self.disk.store(self.failures.docket, self._checkpoint, self.now))
             self.disk.tries(lambda: self.observer.on_tally(self.tally, self.now))
 
     def _drawing(self) -> bool:
@@ -205,33 +195,24 @@ class CampaignLoop:
         if self.interrupts.happened or (self.end is not None and self.now > self.end + GRACE_S):
             return True
         busy = any(slot.busy for slot in pool.slots) or not all(slot.ready for slot in pool.slots)
-        return not busy and self.second.idle and self.docket.idle
+        return not busy and self.second.idle and self.failures.docket.idle
 
     def _employ(self, pool: Workforce, slot: Slot) -> None:
         if self.kinship.employs(pool, slot, self.now):
             return
         drawing = self._drawing()
-        aside = steps_aside(slot, self.docket, self.now - self.before_s) if drawing else self.docket.waits
-        if aside:
-            pool.command(slot, self._next_of_docket(slot), self.now)
+        left = inf if self.end is None else self.end - self.now
+        docket = self.failures.docket
+        if steps_aside(slot, docket, self.now - self.before_s) if drawing else docket.waits:
+            command, slot.on_known = self.failures.next(left + GRACE_S)
+            pool.command(slot, command, self.now)
         elif drawing and (indices := self.deck.deal(pool.batch)):
-            left = 1e9 if self.end is None else self.end - self.now
-            pool.command(slot, JudgeCases(indices, left), self.now)
-
-    def _next_of_docket(self, slot: Slot) -> Command:
-        key, work = self.docket.take()
-        slot.on_known = work.looks_known
-        self.tokens += 1
-        self.working[self.tokens] = key
-        if work.finding is not None:
-            return Confirm(work.finding, self.tokens)
-        left = inf if self.end is None else self.end + GRACE_S - self.now
-        return Reduce(work.failure, self.tokens, *reduction_limits(left, work.looks_known))
+            pool.command(slot, JudgeCases(indices, min(left, _MOST_S)), self.now)
 
     def _tried(self, found: TriedDraws) -> None:
         """Cases are dealt out from now on, and the time of the campaign begins."""
         self.kinship.take(found)
-        self.disk.tries(lambda: self.disk.store(self.docket, self._checkpoint, self.now, at_once=True))
+        self.disk.tries(lambda: self.disk.store(self.failures.docket, self._checkpoint, self.now, at_once=True))
         self.observer.on_limits(replace(self.settings, time_s=self.end))
 
     # --- answers ----------------------------------------------------------------------------------------
@@ -245,8 +226,8 @@ class CampaignLoop:
             case Killed(index):
                 if self.deck.killed(index):
                     self._give_up_case("child killed from outside, twice")
-            case Reduced() | Confirmed() if answer.token in self.working:
-                self._reduced(answer) if isinstance(answer, Reduced) else self._confirmed(answer)
+            case Reduced() | Confirmed() if self.failures.awaits(answer.token):
+                self.tally.add(self.failures.answered(answer))
             case TriedDraws() if isinstance(heard.about, TryDraws):
                 self._tried(answer)
             case Reduced() | Confirmed() | CaseDigests() | CandidateDigests() | TriedDraws() | Warned():
@@ -287,8 +268,8 @@ class CampaignLoop:
                 if self.deck.lost(indices) is not None:
                     self._give_up_case("worker killed, twice")
             case Reduce(_, token) | Confirm(_, token):
-                if token in self.working:
-                    self._ended_early(token, f"the worker was lost: {lost.how}")
+                if self.failures.awaits(token):
+                    self.failures.ended_early(token, f"the worker was lost: {lost.how}")
             case TryDraws():
                 if (found := self.kinship.lost()) is not None:
                     self._tried(found)
@@ -317,69 +298,7 @@ class CampaignLoop:
             self.disk.note_own_fault(f"case {judged.index}", judged.own_fault)
         if judged.sample is not None:
             self.tally.add(self.second.ask(judged.sample))
-        if self.docket.in_order:
-            if judged.failures:
-                self.later.setdefault(judged.index, []).extend((failure, self.now) for failure in judged.failures)
-            return
-        for failure in judged.failures:
-            self._sighted(failure, self.now)
-
-    def _take_in_order(self, first_open: float) -> None:
-        """The failures of cases below `first_open`, before which none is open."""
-        for index in sorted(index for index in self.later if index < first_open):
-            for failure, at_s in self.later.pop(index):
-                self._sighted(failure, at_s)
-
-    def _sighted(self, failure: Failure, at_s: float) -> None:
-        slug = self.docket.sighted(failure, at_s)
-        self._seen_again(slug)
-        if slug is not None and failure.symptom != WRONG_RESULT:  # which may be of other operators
-            self.rows.seen_in(slug, failure.tier)
-
-    def _seen_again(self, *slugs: str | None) -> None:
-        for slug in slugs:
-            if slug is not None:
-                self.rows.seen_again(slug)
-
-    def _ended_early(self, token: int, why: str, said: str = "") -> None:
-        self._seen_again(*self.docket.ended_early(self.working.pop(token), why, said))
-
-    def _reduced(self, answer: Reduced) -> None:
-        if answer.ended or not is_readable(answer.finding):
-            self._ended_early(answer.token, f"{how_it_ended(answer)} while it was reduced", answer.said)
-            return
-        key = self.working.pop(answer.token)
-        if answer.finding is None:
-            if answer.no_finding:
-                bump(self.tally.skipped, answer.no_finding, 1)
-            else:
-                self.disk.note_unshown(self.docket.work_at(key), self.tally)
-            self._seen_again(*self.docket.reduced(key, None, None, found=False))
-            return
-        finding = self.rows.apart(from_bytes(answer.finding))
-        self.disk.note_fault_of(finding, self.tally)
-        slug = finding.signature.slug
-        found = slug in self.rows or self.docket.is_on_its_way(slug)
-        self.rows.seen_in(slug, finding.tier)
-        known = self.rows.is_known(finding)
-        self._seen_again(*self.docket.reduced(key, to_bytes(finding), slug, found=found, of_known_cause=known))
-
-    def _confirmed(self, answer: Confirmed) -> None:
-        if answer.ended or not is_readable(answer.finding):
-            self._ended_early(answer.token, f"{how_it_ended(answer)} while it was confirmed")
-            return
-        key = self.working.pop(answer.token)
-        finding = replace(from_bytes(answer.finding), at_s=self.docket.work_at(key).at_s)
-        if not self.disk.keep(finding, answer.shown, self.rows.similar(finding)):
-            self._seen_again(*self.docket.ended_early(key, f"its folder cannot be written: {self.disk.cannot_write}"))
-            return
-        if answer.shown:
-            row = self.rows.told(finding)
-            self.disk.tries(lambda: self.observer.on_finding(row))
-            self.disk.retell_issues(self.rows.by_signature.values(), row.cause)
-        else:
-            bump(self.tally.inconclusive, f"repro does not show it: {finding.oracle} {finding.signature.culprit}", 1)
-        self._seen_again(*self.docket.confirmed(key))
+        self.failures.seen(judged.index, judged.failures, self.now)
 
     def _checkpoint(self) -> Checkpoint:
         return Checkpoint(
@@ -388,11 +307,11 @@ class CampaignLoop:
             self.now,
             self.tally,
             self.deck,
-            list(self.docket.places.items()),
-            self.docket.given_up,
-            self.later,
-            list(self.rows.by_signature.values()),
-            self.rows.early,
+            list(self.failures.docket.places.items()),
+            self.failures.docket.given_up,
+            self.failures.later,
+            list(self.failures.rows.by_signature.values()),
+            self.failures.rows.early,
             versions(),
             self.second.open,
             self.kinship.found,

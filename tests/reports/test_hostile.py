@@ -252,8 +252,9 @@ _OF_RICH = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 def commands(shown: str) -> list[str]:
     """The lines of a job's output that a CI runner takes for commands."""
-    lines = shown.split("\n")
-    return [line for line in lines if line.strip().startswith("::") or "##[" in line or "##vso[" in line.lower()]
+    return [
+        line for line in shown.split("\n") if line.strip().startswith("::") or "##[" in line or "##vso[" in line.lower()
+    ]
 
 
 def assert_harmless_on_terminals(draw: Callable[[Terminal, str], None], text: str) -> None:
@@ -318,9 +319,8 @@ def test_a_text_does_nothing_to_a_terminal(draw: Callable[[Terminal, str], None]
 @given(text=texts)
 @example(text="0.27\nno new causes")
 def test_a_text_makes_no_line_of_its_own_on_a_terminal(text: str) -> None:
-    """A line that begins where ours do reads as ours."""
-    flat = text.replace("\n", "_")
-    assert _drawn(_show, text, None).count("\n") == _drawn(_show, flat, None).count("\n")
+    drawn, flat = (_drawn(_show, one, None).count("\n") for one in (text, text.replace("\n", "_")))
+    assert drawn == flat, "a line that begins where ours do reads as ours"
 
 
 @examples(40)
