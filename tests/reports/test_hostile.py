@@ -85,12 +85,8 @@ def report_of(text: str) -> Report:
     """A report all of whose texts are one, in findings that are new and known, of a pass and of none."""
     new = filled(FindingRow, text, tier="B", link="")
     known = replace(new, known=True, standing="known", cause="".join((text, "2")), tier="A")
-    rows = (
-        new,
-        known,
-        replace(new, culprit="none", tier="C", cause="".join((text, "3"))),
-        replace(new, signature="other"),
-    )
+    of_none = replace(new, culprit="none", tier="C", cause="".join((text, "3")))
+    rows = (new, known, of_none, replace(new, signature="other"))
     counted = {name: {text: 1, "second": 1} for name in FIELDS if isinstance(getattr(Tally(), name), dict)}
     met = {name: {text: {text: (2, 1, 1)}, "second": {text: (2, 1, 0)}} for name in MET}
     tables = {name: {text: {}, "second": {}} for name in TABLES}
