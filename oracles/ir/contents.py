@@ -70,17 +70,24 @@ def _variables(function: RelaxFunction) -> Iterator[Var]:
     yield from (bound.binding.var for bound in bindings(function))
 
 
-def divides_in_select(module: IRModule) -> bool:
-    """Whether a branch of a Select of a PrimFunc divides integers by what is no constant. Built code computes both
-    branches (`tirx.Select`), and division is the one thing that ends it by SIGFPE."""
-    chosen = (one for _, function in prim_funcs(module) for one in nodes_of(function.body, tirx.Select))
-    divisions = (
-        found for one in chosen for value in (one.true_value, one.false_value) for found in nodes_of(value, _DIVISIONS)
-    )
+def guarded_division(module: IRModule) -> str:
+    """In what a PrimFunc chooses whether to divide integers by what is no constant, in words; "" where in nothing.
+
+    Built code computes both branches of a Select (`tirx.Select`), and one of an if_then_else. Division is the one thing
+    that ends it by SIGFPE."""
+    functions = [function for _, function in prim_funcs(module)]
+    chosen = [one for function in functions for one in nodes_of(function.body, tirx.Select)]
+    if any(_divides(branch) for one in chosen for branch in (one.true_value, one.false_value)):
+        return "an integer division in a Select"
+    calls = [one for function in functions for one in nodes_of(function.body, T.Call)]
+    choices = [one for one in calls if (T.op_name(one) or "").endswith(".if_then_else")]
+    divides = any(_divides(branch) for one in choices for branch in one.args[1:])
+    return "an integer division in an if_then_else" if divides else ""
+
+
+def _divides(value: Node) -> bool:
+    divisions = nodes_of(value, (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod))
     return any("int" in str(one.ty) and not isinstance(one.b, tirx.IntImm) for one in divisions)
-
-
-_DIVISIONS = (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod)
 
 
 # --- PrimFuncs of sblocks -------------------------------------------------------------------------------

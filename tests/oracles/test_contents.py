@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oracles.ir.contents import block_traits, contents, divides_in_select, inferred_kind, odd_floats, operator_kind
+from oracles.ir.contents import block_traits, contents, guarded_division, inferred_kind, odd_floats, operator_kind
 from oracles.ir.kinds import ELEMENTWISE, IRKind, Piece
 from tests.oracles.oracle_bench import module_of
 
@@ -73,20 +73,20 @@ class Module:
 
 
 @pytest.mark.parametrize(
-    ("value", "dtype", "divides"),
+    ("value", "dtype", "guard"),
     [
-        ("T.Select(i == 1, 7 // T.max(A[i], 1), 0)", "int32", True),
-        ("T.Select(i == 1, 0, 7 + T.truncmod(5, T.max(A[i], 1)))", "int32", True),
-        ("T.Select(i == 1, A[i] // 3, 0)", "int32", False),
-        ("T.Select(7 // T.max(A[i], 1) == 1, A[i], 0)", "int32", False),
-        ("T.if_then_else(i == 1, 7 // T.max(A[i], 1), 0)", "int32", False),
-        ("T.Select(i == 1, T.float32(7) / A[i], T.float32(0))", "float32", False),
+        ("T.Select(i == 1, 7 // T.max(A[i], 1), 0)", "int32", "a Select"),
+        ("T.Select(i == 1, 0, 7 + T.truncmod(5, T.max(A[i], 1)))", "int32", "a Select"),
+        ("T.Select(i == 1, A[i] // 3, 0)", "int32", ""),
+        ("T.Select(7 // T.max(A[i], 1) == 1, A[i], 0)", "int32", ""),
+        ("T.if_then_else(i == 1, 7 // T.max(A[i], 1), 0)", "int32", "an if_then_else"),
+        ("T.if_then_else(7 // T.max(A[i], 1) == 1, A[i], 0)", "int32", ""),
+        ("T.Select(i == 1, T.float32(7) / A[i], T.float32(0))", "float32", ""),
     ],
 )
-def test_a_division_in_a_select_is_one_of_integers_by_what_is_no_constant(
-    value: str, dtype: str, divides: bool
-) -> None:
-    assert divides_in_select(module_of(CHOICE.format(value=value, dtype=dtype))) is divides
+def test_what_chooses_whether_integers_are_divided_by_what_is_no_constant(value: str, dtype: str, guard: str) -> None:
+    said = guarded_division(module_of(CHOICE.format(value=value, dtype=dtype)))
+    assert said == (f"an integer division in {guard}" if guard else "")
 
 
 @pytest.mark.parametrize(

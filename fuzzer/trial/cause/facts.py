@@ -38,7 +38,7 @@ from oracles.checks import executable
 from oracles.checks.legalised import LEGALIZE
 from oracles.evidence import Died, Hung, OutOfMemory
 from oracles.forked import forked
-from oracles.ir.contents import contents, divides_in_select, odd_floats, operator_kind
+from oracles.ir.contents import contents, guarded_division, odd_floats, operator_kind
 from oracles.verdict import CODEGEN, CRASH, Failed
 
 LIMIT_S = 30.0
@@ -153,8 +153,8 @@ def _at_death(look: Look) -> FailureFacts:
     """What the module holds, and the pass of a build that was running when the process ended, if any."""
     died = isinstance(look.failed.evidence, Died) and not look.blames_pass
     found = _of_module(look, running=running_at_death(look) if died else "")
-    divides = look.failed.evidence == Died(_OF_DIVISION) and divides_in_select(look.case.module)
-    return replace(found, holds=("an integer division in a Select",)) if divides else found
+    guarded = guarded_division(look.case.module) if look.failed.evidence == Died(_OF_DIVISION) else ""
+    return replace(found, holds=(guarded,)) if guarded else found
 
 
 def _of_module(look: Look, running: str = "", called: str = "") -> FailureFacts:
