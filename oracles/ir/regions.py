@@ -16,6 +16,9 @@ from generators.tvm_api import Expr, IRModule, Node, PrimFunc, Stmt, Var
 from oracles.ir.operators import operator_calls
 from oracles.ir.walk import TUPLE, nodes_of, prim_funcs, prim_vars
 
+_COPY = "auto_copy"
+"""The mark of a block that copies its region, for passes to do in their own way."""
+
 
 def declares_what_it_does(module: IRModule) -> bool:
     """Whether every sblock of the module's PrimFuncs writes the buffers that it declares and no others, reads those
@@ -196,7 +199,9 @@ def _declared(block: Node) -> bool:
 
 def _in_place(block: Node) -> bool:
     """Whether no access of a block has a number as index of a dimension, where each region of that buffer is a point
-    that one of the block's axes names, and the axis has more values than one."""
+    that one of the block's axes names, and the axis has more values than one; in a block that is marked as a copy, also
+    where its region is more than a point, all of which such a block copies (LowerAutoCopy)."""
+    copies = _COPY in block.annotations
     extents = {axis.var: axis.dom.extent for axis in block.iter_vars}
     several = {var for var, extent in extents.items() if not (isinstance(extent, tirx.IntImm) and extent.value == 1)}
     named: dict[tuple[Node, int], bool] = {}
@@ -204,7 +209,8 @@ def _in_place(block: Node) -> bool:
         for dim, reach in enumerate(region.region):
             at = (region.source, dim)
             point = isinstance(reach.extent, tirx.IntImm) and reach.extent.value == 1
-            named[at] = named.get(at, True) and point and isinstance(reach.min, Var) and reach.min in several
+            through = point and isinstance(reach.min, Var) and reach.min in several
+            named[at] = named.get(at, True) and (through or (copies and not point))
     stores = [(each.buffer, each.indices) for part in _parts(block) for each in nodes_of(part, tirx.BufferStore)]
     loads = [(each.source, each.indices) for part in _parts(block) for each in nodes_of(part, T.TensorLoad)]
     return not any(

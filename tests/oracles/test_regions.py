@@ -65,6 +65,36 @@ def test_declared_buffers_are_those_of_the_body(reads: str, writes: str, body: s
     assert declares_what_it_does(module(ROW.format(reads=reads, writes=writes, body=body))) is honest
 
 
+COPIED = """
+        for k in T.serial(1):
+            with T.sblock("copy"):
+                v = T.axis.spatial(1, k)
+                T.reads(A[{rows}, 0:4])
+                T.writes(B[{rows}, 0:4])
+                {mark}
+                for i in range(4):
+                    B[{row}, i] = A[{row}, {column}]
+"""
+MARK = 'T.sblock_attr({"auto_copy": True})'
+
+
+@pytest.mark.parametrize(
+    ("rows", "row", "column", "mark", "honest"),
+    [
+        ("v", "v", "i", MARK, True),
+        ("0", "0", "3 - i", MARK, True),
+        ("v", "v", "0", MARK, False),
+        ("0:4", "0", "i", MARK, False),
+        ("v", "v", "0", "", True),
+    ],
+)
+def test_a_block_that_is_marked_as_a_copy_copies_all_of_its_region(
+    rows: str, row: str, column: str, mark: str, honest: bool
+) -> None:
+    text = COPIED.format(rows=rows, row=row, column=column, mark=mark)
+    assert declares_what_it_does(module(text)) is honest
+
+
 @pytest.mark.parametrize(("loop", "binding", "honest"), [(4, "i", True), (2, "i", False), (4, "0", False)])
 def test_axes_run_over_their_extent(loop: int, binding: str, honest: bool) -> None:
     text = f"""
