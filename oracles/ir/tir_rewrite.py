@@ -25,20 +25,8 @@ _INNER = (tirx.For, tirx.SeqStmt, tirx.IfThenElse, tirx.While, tirx.AttrStmt, s_
 """Statements that hold others."""
 _ATOMS = nodes("Var", "IntImm", "FloatImm")
 _ARITHMETIC = _ATOMS | nodes("Add", "Sub", "Mul")
-_COMMON = _ARITHMETIC | {
-    *nodes(
-        "TensorLoad",
-        "For",
-        "SeqStmt",
-        "DeclBuffer",
-        "SBlock",
-        "SBlockRealize",
-        "AllocBuffer",
-        "Tuple",
-        "Op",
-    ),
-    IRKind(Piece.CAST, "int"),
-}
+_OF_STATEMENTS = nodes("For", "SeqStmt", "DeclBuffer", "SBlock", "SBlockRealize", "AllocBuffer")
+_COMMON = _ARITHMETIC | _OF_STATEMENTS | nodes("TensorLoad", "Tuple", "Op") | {IRKind(Piece.CAST, "int")}
 """Kinds of nodes that nearly every PrimFunc holds, and nearly every pass over PrimFuncs moves."""
 _BINARY = (tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Mod, tirx.Min, tirx.Max)
 _COMPARE = (tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE)
@@ -104,7 +92,10 @@ def _telling(removed: set[IRKind], added: set[IRKind]) -> tuple[set[IRKind], set
         gone, come = gone & kept, come & kept
     else:
         gone, come = gone - set(_OF_LOOPS), come - set(_OF_LOOPS)
-    return (gone, come) if gone or come else (removed, added)
+    if gone or come:
+        return gone, come
+    told = (removed | added) - _OF_STATEMENTS
+    return (removed & told, added & told) if told else (removed, added)
 
 
 def _statements(body: Stmt) -> list[Stmt]:
