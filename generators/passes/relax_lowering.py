@@ -29,6 +29,7 @@ from generators.passes.traits import (
     FollowsArguments,
     Lowers,
     NeededByVM,
+    PreparedBy,
     Quiet,
     ReadsAllFunctions,
     TakesBlocks,
@@ -324,7 +325,11 @@ VM_ROWS = (
         # a second application repeats the argument checks; the order of stores in shape_func varies
         promise=Promise(idempotent=False),
         fires=Fires(recipes=("symbolic_shapes", "match_cast_defines_symbol", "shape_of"), rate=Rate(68)),
-        traits=(ExpectsForced(), NeededByVM()),
+        traits=(
+            ExpectsForced(),
+            NeededByVM(),
+            PreparedBy(("ComputePrimValue",)),  # no pass after it takes expressions over dims as arguments
+        ),
     ),
     PassRow(
         "AttachGlobalSymbol",

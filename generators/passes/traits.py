@@ -67,7 +67,7 @@ class Overwrites(Trait):
 
 @dataclass(frozen=True, slots=True)
 class PreparedBy(Naming):
-    """Passes to apply just before: without them this one has nothing to do."""
+    """Passes to apply just before: without them this one has nothing to do, or what it leaves cannot be built."""
 
 
 @dataclass(frozen=True, slots=True)

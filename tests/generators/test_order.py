@@ -152,3 +152,15 @@ def test_tier_c_begins_where_a_pass_leaves_its_phases() -> None:
             phase = phase if row.place.gives is None else row.place.gives
     assert ("B", True) not in tiers
     assert {("B", False), ("C", True)} <= tiers
+
+
+def test_expressions_over_dims_are_computed_before_what_needs_that_follows() -> None:
+    """VM code takes no `n * 2` as an argument: a sequence that left ComputePrimValue out would be blamed on TVM."""
+    drawn = (
+        draw_names(SeededSource(7, seed), PASSES, under_test=("VMShapeLower", "AttachGlobalSymbol"))
+        for seed in range(80)
+    )
+    orders = [[step.name for step in steps] for steps in drawn]
+    lowered = [names for names in orders if "VMShapeLower" in names]
+    assert len(lowered) > 20
+    assert all("ComputePrimValue" in names[: names.index("VMShapeLower")] for names in lowered)
