@@ -76,14 +76,14 @@ def width(want: Runtime, share: float = 1.0) -> float:
     """
     if not isinstance(want, Tensor) or want.error is None or not want.value.size:
         return 0.0
-    if not is_float(want.dtype) and np.mean(np.isinf(want.error)) > _MOST:
+    if not is_float(want.dtype) and want.left_open.mean() > _MOST:
         return math.inf
     size = np.where(np.isfinite(want.value), share * np.abs(want.value), np.inf)
     finite = size[np.isfinite(size)]
     some = finite[finite > 0]
     scale = np.maximum(size, float(np.median(some)) if some.size else 0.0)
-    silent = np.isinf(want.error) | (want.error > scale)
-    if not (silent.mean() > _MOST or bool(np.all(np.isinf(want.error) | (want.error > size)))):
+    silent = want.left_open | (want.error > scale)
+    if not (silent.mean() > _MOST or bool(np.all(want.left_open | (want.error > size)))):
         return 0.0
     if not silent.any():
         silent = np.ones(want.shape, np.bool_)
@@ -164,11 +164,9 @@ def within(result: Runtime, tolerance: Tolerance, unrounded: Runtime, declared: 
     if not isinstance(unrounded, Tensor) or not isinstance(declared, Tensor):
         return result
     value = result.value
-    if result.error is not None and declared.shape == value.shape:
-        value = np.where(np.isinf(result.error), declared.value, value)
-    own = tolerance.atol + tolerance.rtol * np.abs(value)
-    if unrounded.error is not None:
-        own = np.where(np.isinf(unrounded.error), np.inf, own)
+    if declared.shape == value.shape:
+        value = np.where(result.left_open, declared.value, value)
+    own = np.where(unrounded.left_open, np.inf, tolerance.atol + tolerance.rtol * np.abs(value))
     return replace(result, value=value, error=np.where(np.isnan(own), 0.0, own))
 
 
@@ -181,7 +179,7 @@ def doubted(expected: Runtime, evaluated: Runtime) -> Runtime:
     if evaluated.error is None:
         return expected
     own = np.zeros(expected.shape) if expected.error is None else expected.error
-    return replace(expected, error=np.where(np.isinf(evaluated.error), np.inf, own))
+    return replace(expected, error=np.where(evaluated.left_open, np.inf, own))
 
 
 def same_bits(one: Runtime, other: Runtime) -> bool:

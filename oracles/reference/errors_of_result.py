@@ -85,11 +85,11 @@ def _taint(row: Operator, operands: Sequence[Runtime], results: list[Array]) -> 
     """Where infinite errors of operands reach a result: everywhere, or elementwise; None where the rule sees to it."""
     masks = []
     for o in operands:
-        if not isinstance(o, Tensor) or o.error is None or not np.isinf(o.error).any():
+        if not isinstance(o, Tensor) or not o.left_open.any():
             continue
         if _moves(row) and is_float(o.dtype):
             continue
-        masks.append(np.isinf(o.error))
+        masks.append(o.left_open)
     if not masks:
         return [None] * len(results)
     if not row.elementwise:

@@ -128,7 +128,7 @@ def _with_others(value: Runtime, random: np.random.Generator, scale: float) -> R
     largest = float_facts(value.dtype).largest
     drawn = random.standard_normal(value.shape) * (1 + size_of(value.value)) if np.isfinite(scale) else 1.0
     others = np.clip(drawn * scale, -largest, largest)
-    return Tensor(np.where(np.isinf(value.error), others, value.value), value.dtype)
+    return Tensor(np.where(value.left_open, others, value.value), value.dtype)
 
 
 def _moved_apart(result: Tensor, others: list[Array], own: float) -> Tensor:
