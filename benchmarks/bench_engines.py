@@ -1,9 +1,10 @@
 """What engines cost: cases per second and per CPU second with `--jobs`, Dask and Ray on the same seeds; what a task of
 each engine takes; and how many answers a second the campaign process can take, which bounds a cluster.
 
-Campaigns run in turn, one with each engine, for each seed. Of each there is a short one too, and what is shown is their
-difference: the start of a cluster is no part of it. CPU seconds are those of all processes: a control group counts
-them, or, where none can be made, each process those that it waits for; Ray's are not among these.
+Campaigns run in turn, one with each engine, for each seed, and are to find the same causes. Of each there is a short
+one too, and what is shown is their difference: the start of a cluster is no part of it. CPU seconds are those of all
+processes: a control group counts them, or, where none can be made, each process those that it waits for; Ray's are not
+among these.
 
     python -m benchmarks.bench_engines [--seeds 3] [--cases 240] [--jobs 2] [--tasks 300] [--answers 20000]
                                        [--engines local,dask,ray] [--only-campaigns]
@@ -61,6 +62,7 @@ class Cost:
     cases: int
     wall_s: float
     cpu_s: float
+    causes: frozenset[str]
 
 
 def reaped_s() -> float:
@@ -102,13 +104,13 @@ def campaign(on: str, seed: int, cases: int, jobs: int) -> Cost:
         summary = json.loads(Path(folder, "out", "summary.json").read_text())
         reaped = reaped_s() - before
         cpu_s = counted.used_s if counted is not None else nan if on == "ray" else reaped
-    return Cost(summary["cases"], summary["wall_s"], cpu_s)
+    return Cost(summary["cases"], summary["wall_s"], cpu_s, frozenset(row["cause"] for row in summary["findings"]))
 
 
 def beyond_start(on: str, seed: int, cases: int, jobs: int) -> Cost:
     """What a campaign takes beyond what a short one does."""
     short, long = (campaign(on, seed, number, jobs) for number in (SHORT, cases))
-    return Cost(long.cases - short.cases, long.wall_s - short.wall_s, long.cpu_s - short.cpu_s)
+    return Cost(long.cases - short.cases, long.wall_s - short.wall_s, long.cpu_s - short.cpu_s, long.causes)
 
 
 def compare(engines: Sequence[str], seeds: int, cases: int, jobs: int) -> None:
@@ -124,6 +126,14 @@ def compare(engines: Sequence[str], seeds: int, cases: int, jobs: int) -> None:
         beside = [cost.cpu_s / own.cpu_s for cost, own in zip(costs[on], costs["local"], strict=True)]
         counted = ["not counted"] * 2 if isnan(sum(cpu)) else [spread(cpu), spread(beside)]
         print(f"{on:8}{spread(wall):>24}{counted[0]:>24}{counted[1]:>24}", flush=True)
+    for on in engines[1:]:
+        pairs = list(zip(costs[on], costs["local"], strict=True))
+        same = sum(cost.causes == own.causes for cost, own in pairs)
+        number = sum(len(own.causes) for _, own in pairs)
+        print(f"{on}: the same causes as --jobs for {same} of {len(pairs)} seeds, {number} causes in all", flush=True)
+        for cost, own in pairs:
+            for cause in sorted(cost.causes ^ own.causes):
+                print(f"  {'only there' if cause in cost.causes else 'only with --jobs'}: {cause}")
 
 
 def spread(values: Sequence[float]) -> str:

@@ -65,8 +65,9 @@ def run(
     from fuzzer.settings import read_settings
     from fuzzer.under_test import go_on_under
 
-    last_word = driver.last_word_descriptor()
-    if driver.is_ended_by(on) and last_word is None:
+    ends_driver = driver.is_ended_by(on)
+    last_word = driver.last_word_descriptor() if ends_driver else None
+    if ends_driver and last_word is None:
         raise typer.Exit(driver.in_child(context.obj))
     settings = read_settings(
         time=time,

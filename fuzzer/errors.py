@@ -26,10 +26,12 @@ class ExitStatus(IntEnum):
     NEW_FINDING = 1
     WRONG_USAGE = 2
     OWN_FAULT = 3
-    """The environment cannot run passfuzz, or passfuzz itself is wrong."""
+    """The environment cannot run passfuzz, or passfuzz itself is wrong, or a loaded pass ends processes and no script
+    shows how: what was found cannot be trusted."""
     REPLAY_REGRESSION = 4
     INTERRUPTED = 130
-    """Ctrl-C, or SIGTERM, in a command that has nothing to save; the shell's convention, 128 + SIGINT."""
+    """Ctrl-C, or SIGTERM, in a command that has nothing to save, or a second time; the shell's convention, 128 +
+    SIGINT."""
     NO_READER = 141
     """The reader of our output went away (`passfuzz list ops | head`); the shell's convention, 128 + SIGPIPE."""
 

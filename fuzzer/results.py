@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from corpus.number_of import number_of
 from fuzzer.errors import ExitStatus
 from fuzzer.versions import Probe
 from generators.case import Tier
@@ -19,8 +20,8 @@ from reports.tally import Tally
 MAX_INVALID_SHARE = 0.01
 """Above this share of cases that are not well-formed before any pass, the generator is at fault."""
 MAX_DIED_SHARE = 0.1
-"""Above this share of cases that end their process or its worker, and no script that shows it, a loaded pass is at
-fault: it goes wrong after some calls, or harms what is around it."""
+"""Above this share of cases that end their process or stop its worker, and no script that shows it, a loaded pass is
+at fault: it goes wrong after some calls, or harms what is around it."""
 
 VerdictWord: TypeAlias = Literal["passed", "skipped", "inconclusive", "failed"]
 
@@ -58,9 +59,10 @@ class CampaignResult:
             if self.loaded:
                 return f"{what}: the generator is wrong, or a loaded pass has spoilt the process ({self._some_loaded})"
             return f"{what}: the generator is wrong"
-        unshown = not self.unreduced and not any(row.culprit in self.loaded for row in self.findings)
+        unshown = not self.new_tiers and not any(row.culprit in self.loaded for row in self.findings)
         if self.loaded and unshown and self.tally.died > MAX_DIED_SHARE * self.tally.generated:
-            what = f"{self.tally.died} times in {self.tally.generated} cases a process ended before its time"
+            often = f"{number_of(self.tally.died, 'time')} in {number_of(self.tally.generated, 'case')}"
+            what = f"{often} a process ended before its time, or was stopped for good"
             return f"{what}, and no script shows it again: a loaded pass spoils its process ({self._some_loaded})"
         if self.tally.cases == 0 and not self.interrupted:
             reason = max(self.tally.skipped, key=self.tally.skipped.__getitem__, default=None)

@@ -35,8 +35,8 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
     """Mutable counters, of one case or of a campaign; a message between processes.
 
     cases: judged. generated: drawn, valid or not. invalid: not well-formed before any pass, our fault.
-    seeded: of the judged cases those that start from a module of --corpus. died: processes, and
-    workers, that ended while they judged one.
+    seeded: of the judged cases those that start from a module of --corpus. died: processes
+    of cases that ended before their time, cases that were given up after two ends from outside, and stopped workers.
     numeric_verdicts: results compared by value.
     skipped: verdicts by reason, and cases. not_applicable: those verdicts among them where there was nothing to judge.
     cpu_s: CPU seconds of all workers. phases: CPU seconds by stage (generate, passes, reference, build, run, ...).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +17,8 @@ FOLDER = "PASSFUZZ_LOADED"
 """The variable that names another folder than the script's own for files that it does not carry."""
 _LONGEST_NAME = 256
 """Characters of a text that may be the name of a file."""
-_PLACES = {"__file__", "__path__", "__spec__", "__import__"}
-_FINDERS = {"import_module", "spec_from_file_location", "run_path", "run_module"}
+_PLACES = {"__file__", "__path__", "__spec__", "__loader__", "__import__"}
+_FINDERS = {"import_module", "spec_from_file_location", "run_path", "run_module", "get_data", "resources"}
 """A file that names one of these needs more than can be seen."""
 
 
@@ -77,29 +78,41 @@ def _carried(text: str, needed: Sequence[UserModule]) -> tuple[CarriedModule, ..
 
 
 def _data(path: Path, needed: Sequence[UserModule]) -> tuple[str, ...]:
-    """The files that these name in a text of theirs, as lying in the folder of the file or below it: data that they
-    read. What they name by a path that they put together of several parts is not seen."""
-    named: dict[str, None] = {}
-    for file in (path, *(module.file for module in needed if module.is_text and module.file is not None)):
+    """The files that these name in a text of theirs, as lying beside the file, beside themselves or in the current
+    folder: data that they read, by relative paths. What they name by a path that they put together of several parts, or
+    by that of a folder, is not seen."""
+    home = path.parent.absolute()
+    files = (path.absolute(), *(module.file for module in needed if module.is_text and module.file is not None))
+    found: set[str] = set()
+    for file in files:
         try:
             tree = ast.parse(_text(file))
         except _UNREADABLE:
             continue
-        for node in ast.walk(tree):
-            match node:
-                case ast.Constant(str(text)):
-                    named[text] = None
-    modules = {path.absolute(), *(module.file for module in needed)}
-    return tuple(
-        sorted(name for name in named if _lies_in(path.parent, name) and path.parent.absolute() / name not in modules)
-    )
+        for name in filter(None, map(_name_in, ast.walk(tree))):
+            if _is_file(home / name) or _is_file(Path(name)):
+                found.add(name)
+            elif _is_file(file.parent / name):
+                found.add(os.path.relpath(file.parent / name, home))
+    modules = {os.path.relpath(file, home) for file in files}
+    return tuple(sorted(found - modules))
 
 
-def _lies_in(folder: Path, name: str) -> bool:
-    """Whether the name is that of a file of the folder, or of one below it."""
+def _name_in(node: ast.AST) -> str:
+    """The relative path that a text may be; "" for what is none."""
+    match node:
+        case ast.Constant(str(text)):
+            name = text
+        case ast.Constant(bytes(data)):
+            name = os.fsdecode(data)
+        case _:
+            return ""
+    return "" if len(name) > _LONGEST_NAME or os.path.isabs(name) else name
+
+
+def _is_file(path: Path) -> bool:
     try:
-        inside = not Path(name).is_absolute() and ".." not in Path(name).parts
-        return inside and len(name) < _LONGEST_NAME and (folder / name).is_file()
+        return path.is_file()
     except (OSError, ValueError):  # a text that no file can have as its name
         return False
 
@@ -108,9 +121,13 @@ def _looks_around(text: str) -> bool:
     """Whether a file asks where it is, or imports by a name that we cannot see."""
     for node in ast.walk(ast.parse(text)):
         match node:
-            case ast.Name(name) if name in _PLACES | _FINDERS:
+            case ast.Name(name) | ast.Attribute(attr=name) if name in _PLACES | _FINDERS:
                 return True
-            case ast.Attribute(attr=name) if name in _FINDERS:
+            case ast.Constant(str(name)) if name in _PLACES:
+                return True
+            case ast.alias(name) if not _FINDERS.isdisjoint(name.split(".")):
+                return True
+            case ast.Attribute(ast.Name("sys"), "path"):
                 return True
     return False
 

@@ -19,7 +19,7 @@ from msgspec import Struct
 from corpus import own
 from corpus.finding_bytes import is_readable
 from corpus.regular_files import read_regular
-from corpus.store import write_atomically
+from corpus.store import why, write_atomically
 from fuzzer.campaign.deck import Deck
 from fuzzer.campaign.docket import AlikeFailures, Docket, FailureKey, Open
 from fuzzer.engines.messages import Versions
@@ -146,7 +146,7 @@ def read_checkpoint(out: Path, trust: bool = False) -> Checkpoint:
     except FileNotFoundError:
         raise UsageError(f"--resume: {path}: no such file; is {out} the --out folder of a run?") from None
     except (OSError, msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise UsageError(f"--resume: {path}: cannot be read: {error}") from error
+        raise UsageError(f"--resume: {path}: cannot be read: {why(error)}") from error
     if checkpoint.schema != SCHEMA:
         raise UsageError(f"--resume: {path}: schema {checkpoint.schema}; this passfuzz reads {SCHEMA}")
     if not (trust or _is_own(data)):

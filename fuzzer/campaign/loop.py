@@ -285,7 +285,7 @@ class CampaignLoop:
             mine = "" if self.settings.load is None else f"; a pass of {self.settings.load} may end them"
             self.fault = f"{self.losses.in_a_row} worker processes ended in a row, the last one {lost.how}{mine}"
         else:
-            self.tally.add(Tally(died=isinstance(about, JudgeCases), skipped={"worker process lost": 1}))
+            self.tally.add(Tally(died=lost.stopped, skipped={"worker process lost": 1}))
             pool.replace()
 
     def _give_up_case(self, reason: str) -> None:

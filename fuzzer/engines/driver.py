@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Sequence
+from types import FrameType, TracebackType
 
+from fuzzer.campaign.interrupts import Handler
 from fuzzer.errors import EnvironmentFault, ExitStatus
 from fuzzer.processes.start import module_command
 from oracles.family import die_with_parent
@@ -19,7 +19,7 @@ from oracles.family import die_with_parent
 ENDING = "ray"
 """The engine that ends its driver."""
 _SAYS = "PASSFUZZ_LAST_WORD"
-"""The descriptor on which a child says that its campaign has come to its own end."""
+"""The process that a child is of, and the descriptor on which it says that its campaign has come to its own end."""
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -30,12 +30,12 @@ def is_ended_by(on: str) -> bool:
 
 def last_word_descriptor() -> int | None:
     """In such a child: where it says its last word; it ends with its parent from now on. None in any other process."""
-    said = os.environ.pop(_SAYS, "")
-    if not said.isdigit():
+    parent, _, descriptor = os.environ.pop(_SAYS, "").partition(":")
+    if not (parent.isdigit() and descriptor.isdigit()):
         return None
-    os.set_inheritable(int(said), False)
-    die_with_parent(os.getppid())
-    return int(said)
+    die_with_parent(int(parent))
+    os.set_inheritable(int(descriptor), False)
+    return int(descriptor)
 
 
 def say_last_word(descriptor: int) -> None:
@@ -46,15 +46,19 @@ def say_last_word(descriptor: int) -> None:
 def in_child(arguments: Sequence[str]) -> int:
     """Runs a command line of ours in a child, and forwards signals to it; its exit status.
 
-    Raises EnvironmentFault where it ended without its last word, but for the statuses of errors that it has told."""
+    Where it ended without its last word, but for the statuses of errors that it has told: raises KeyboardInterrupt if
+    it was sent a signal, which it may have been too young to note, else EnvironmentFault."""
     heard, says = os.pipe()
-    try:
-        child = subprocess.Popen(
-            module_command("fuzzer.__main__", *arguments), env={**os.environ, _SAYS: str(says)}, pass_fds=(says,)
-        )
-    finally:
-        os.close(says)
-    with _forwarding(child):
+    with _Forwarding() as forwarding:
+        try:
+            child = subprocess.Popen(
+                module_command("fuzzer.__main__", *arguments),
+                env={**os.environ, _SAYS: f"{os.getpid()}:{says}"},
+                pass_fds=(says,),
+            )
+        finally:
+            os.close(says)
+        forwarding.to(child)
         status = child.wait()
     os.set_blocking(heard, False)  # what Ray has started may hold the other end
     try:
@@ -65,25 +69,45 @@ def in_child(arguments: Sequence[str]) -> int:
         os.close(heard)
     if ended_itself or status in (ExitStatus.WRONG_USAGE, ExitStatus.OWN_FAULT, ExitStatus.INTERRUPTED):
         return status
+    if forwarding.sent:
+        raise KeyboardInterrupt
     raise EnvironmentFault(
         f"--on {ENDING}: the process of the campaign was ended before its time, as Ray does where a part of it is lost;"
-        " what was found by then is under --out, and --resume goes on"
+        " what was found by then is under --out, and --resume goes on with a campaign that had begun"
     )
 
 
-@contextmanager
-def _forwarding(child: subprocess.Popen[bytes]) -> Iterator[None]:
-    """What this process is told is told to the child; what is ignored (nohup) is ignored there as well."""
+class _Forwarding:
+    """A context in which what this process is told is told to a child, also what comes before there is one; what is
+    ignored (nohup) stays ignored. sent: whether there was a signal."""
 
-    def forward(number: int, _frame: FrameType | None) -> None:
-        child.send_signal(number)
+    def __init__(self) -> None:
+        self.sent = False
+        self._child: subprocess.Popen[bytes] | None = None
+        self._early: list[int] = []
+        self._before: dict[int, Handler] = {}
 
-    before = {number: signal.getsignal(number) for number in _FORWARDED}
-    for number, handler in before.items():
-        if handler != signal.SIG_IGN:
-            signal.signal(number, forward)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
+    def __enter__(self) -> _Forwarding:
+        for number in _FORWARDED:
+            if signal.getsignal(number) != signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._forward)
+        return self
+
+    def to(self, child: subprocess.Popen[bytes]) -> None:
+        """The child, which is told what has come by now."""
+        self._child = child
+        for number in self._early:
+            child.send_signal(number)
+
+    def _forward(self, number: int, _frame: FrameType | None) -> None:
+        self.sent = True
+        if self._child is None:
+            self._early.append(number)
+        else:
+            self._child.send_signal(number)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
             signal.signal(number, handler)

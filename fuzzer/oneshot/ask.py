@@ -19,12 +19,14 @@ from contextlib import closing
 
 from fuzzer.errors import EnvironmentFault, UsageError, tell
 from fuzzer.oneshot.messages import Reply, Request
-from fuzzer.processes.guard import end
+from fuzzer.processes.guard import end_stopped
 from fuzzer.processes.lines import Lines
 from fuzzer.processes.output import Output
+from fuzzer.processes.pool import STOPPED_S
 from fuzzer.processes.start import module_command, worker_environment
 from fuzzer.protocol import Done, Ready, Refused, Warned
 from fuzzer.versions import require_tvm
+from oracles.pace import StopClock
 from oracles.tail import tail
 
 READY_S = 180.0
@@ -113,11 +115,13 @@ def _replies(
 def _heard(process: subprocess.Popen[bytes], limit_s: float, look: Callable[[], None]) -> Iterator[Reply]:
     """Replies until the end of the stream, or until the process does not get ready or done in time."""
     start = time.monotonic()
-    allowed, lines = READY_S, Lines[Reply](Reply)
+    allowed, lines, stopped = READY_S, Lines[Reply](Reply), StopClock(process.pid, guards=True)
     with selectors.DefaultSelector() as selector, closing(Output(process)) as output:
         output.register(selector)
         while (left := start + allowed - time.monotonic()) > 0:
             look()
+            if stopped.look() and stopped.seconds > STOPPED_S:
+                raise EnvironmentFault("the process that does the work was stopped by a signal; a pass may do that")
             if not selector.select(min(left, LOOK_S)):
                 continue
             data = output.take()
@@ -144,7 +148,7 @@ def _ended(process: subprocess.Popen[bytes], stderr: int) -> str:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Ends the process and all that it has started."""
-    end(process)
+    end_stopped(process)
     for pipe in (process.stdin, process.stdout):
         if pipe is not None and not pipe.closed:
             pipe.close()

@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 if __name__ == "__main__":  # -I leaves our packages out.
     sys.path.append(os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")))
 
-from oracles.family import die_with_parent, go_on_guarded
+from oracles.family import children, die_with_parent, go_on_guarded
 
 if TYPE_CHECKING:
     import subprocess
@@ -62,6 +63,14 @@ def end(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> int:
         except TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
     return process.wait()
+
+
+def end_stopped(process: subprocess.Popen[bytes]) -> int:
+    """The same for one that a signal has stopped: it goes on, so that it does what it is asked next: to end."""
+    for pid in (process.pid, *children(process.pid)):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+    return end(process)
 
 
 if __name__ == "__main__":

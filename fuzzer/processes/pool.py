@@ -8,20 +8,18 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
 from corpus.regular_files import MEBIBYTE, read_regular
-from fuzzer.processes.guard import end
+from fuzzer.processes.guard import end, end_stopped
 from fuzzer.processes.lines import Lines, line_of
 from fuzzer.processes.output import Output
 from fuzzer.processes.start import module_command, worker_environment
 from fuzzer.processes.workforce import FromWorker, Slot, WorkerLost
 from fuzzer.protocol import Answer, Begin, Command, Done, Plan, Ready
-from oracles.family import children
 from oracles.pace import StopClock
 
 BATCH = 48
@@ -41,6 +39,7 @@ class LocalSlot(Slot):
     process: subprocess.Popen[bytes] = field(kw_only=True)
     output: Output = field(kw_only=True)
     stopped: StopClock = field(kw_only=True)
+    was_stopped: bool = False
     lines: Lines[Answer] = field(default_factory=lambda: Lines(Answer))
 
 
@@ -111,8 +110,8 @@ class Pool:
     def _end_stopped(self) -> None:
         for slot in self.slots:
             if slot.stopped.look() and slot.stopped.seconds > STOPPED_S:
-                _go_on(slot.process.pid)  # so that it does what it is asked next: to end
-                end(slot.process)
+                slot.was_stopped = True
+                end_stopped(slot.process)
 
     def _answers_in(self, slot: LocalSlot, data: bytes) -> Iterator[Answer | WorkerLost]:
         """The answers in what a worker has written. One that says anything else is ended: a case of another user may
@@ -129,7 +128,8 @@ class Pool:
         slot.output.close()
         slot.process.wait()
         self.slots.remove(slot)
-        return WorkerLost(how or self._how(slot), slot.ready, killed=slot.process.returncode == -signal.SIGKILL)
+        killed = slot.process.returncode == -signal.SIGKILL
+        return WorkerLost(how or self._how(slot), slot.ready, killed, slot.was_stopped)
 
     def _how(self, slot: LocalSlot) -> str:
         """How a worker ended, with the last line that it wrote on stderr."""
@@ -158,10 +158,3 @@ class Pool:
                 if pipe is not None:
                     pipe.close()
         self._selector.close()
-
-
-def _go_on(guard: int) -> None:
-    """Lets a guard and the worker that it guards run again."""
-    for pid in (guard, *children(guard)):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGCONT)

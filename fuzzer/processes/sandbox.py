@@ -3,7 +3,7 @@
 Landlock (Linux 5.13, docs.kernel.org/userspace-api/landlock.html) takes away the file system: writing, creating,
 removing; from Linux 6.12 also signals to other processes. A seccomp filter takes away sockets of every kind, and calls
 that change whose a file is, its flags and when it was written, limits, priority, CPUs and memory of another process,
-what processes share without a file, that lock a file whole, that make devices and pipes with names, and, of root, the
+what processes share without a file, that lock a file, that make devices and pipes with names, and, of root, the
 machine. Both need no privilege, and hold for all that the process starts. User namespaces would do neither better, and
 are switched off on many machines.
 
@@ -144,23 +144,26 @@ _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 """Instructions of a filter: BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_JMP|JGE|K, BPF_RET|K."""
 _NUMBER_AT, _MACHINE_AT, _FIRST_ARGUMENT_AT, _SECOND_ARGUMENT_AT = 0, 4, 16, 24
 """Where `struct seccomp_data` has them; of the arguments, the lower half."""
-_SET_FLAGS, _SET_ATTRIBUTES = 0x40086602, 0x401C5820
+_FLAGS = (0x40086602, 0x401C5820)
 """FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR, which make a file immutable or append-only that is open for reading alone."""
+_LOCKS = (6, 7, 37, 38, 1024)
+"""F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW and F_SETLEASE, which keep others waiting for a file."""
 _ALLOW, _DENY = 0x7FFF0000, 0x00050000 | errno.EACCES
 _OTHER_INTERFACE = 0x40000000
 """x86-64 numbers its calls a second time from here on, for x32."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Machine:
+class Interface:
     """audit: AUDIT_ARCH_*. refused: the numbers of the calls that are refused, common ones apart. limits: the number of
-    prlimit64, which sets the limits of any process, and so ends it: refused for another one. control: that of ioctl,
-    refused for flags of files."""
+    prlimit64, which sets the limits of any process, and so ends it: refused for another one. control, commands: those
+    of ioctl and fcntl, refused for flags of files, and for locks and leases."""
 
     audit: int
     refused: tuple[int, ...]
     limits: int
     control: int
+    commands: int
 
 
 _COMMON = (425, 426, 427, 438, 452, 463, 466, 469)
@@ -171,8 +174,8 @@ _MACHINES = {
     # utime, utimes, futimesat, utimensat; shm*, sem*, msg* (System V); setpriority, sched_setparam, sched_setscheduler,
     # sched_setattr, ioprio_set; reboot, sethostname, setdomainname, settimeofday, clock_settime, clock_adjtime,
     # adjtimex, swapon, swapoff, acct, syslog, init_module, finit_module, delete_module, kexec_load, kexec_file_load,
-    # quotactl, chroot, pivot_root, vhangup; mknod, mknodat; sched_setaffinity, flock
-    "x86_64": _Machine(
+    # quotactl, chroot, pivot_root, vhangup; mknod, mknodat; sched_setaffinity, flock; mq_unlink, fanotify_init
+    "x86_64": Interface(
         0xC000003E,
         (41, 90, 91, 92, 93, 94, 260, 268, 188, 189, 190, 197, 198, 199, 76, 101, 311, 165, 272, 308)
         + (321, 298, 250, 248, 249)
@@ -181,11 +184,12 @@ _MACHINES = {
         + (141, 142, 144, 314, 251)
         + (169, 170, 171, 164, 227, 305, 159, 167, 168, 163, 103, 175, 313, 176, 246, 320, 179, 161, 155, 153)
         + (133, 259)
-        + (203, 73),
+        + (203, 73, 241, 300),
         302,
         16,
+        72,
     ),
-    "aarch64": _Machine(
+    "aarch64": Interface(
         0xC00000B7,
         (198, 52, 53, 54, 55, 5, 6, 7, 14, 15, 16, 45, 117, 271, 40, 97, 268)
         + (280, 241, 219, 217, 218)
@@ -194,9 +198,10 @@ _MACHINES = {
         + (140, 118, 119, 274, 30)
         + (142, 161, 162, 170, 112, 266, 171, 224, 225, 89, 116, 105, 273, 106, 104, 294, 60, 51, 41, 58)
         + (33,)
-        + (122, 32),
+        + (122, 32, 181, 262),
         261,
         29,
+        25,
     ),
 }
 
@@ -213,25 +218,32 @@ def _restrict_calls() -> bool:
     machine = _MACHINES.get(platform.machine())
     if machine is None:
         return False
-    program = filter_for(machine.audit, (*machine.refused, *_COMMON), machine.limits, machine.control)
+    program = filter_for(machine)
     instructions = _Instructions(len(program) // 8, program)
     return int(_LIBC.prctl(_PR_SET_SECCOMP, _FILTER, ctypes.byref(instructions), 0, 0)) == 0
 
 
-def filter_for(audit: int, refused: Sequence[int], limits: int, control: int) -> bytes:
-    """The filter that refuses these calls, call `limits` where its first argument is not 0 (the process itself), call
-    `control` where its second one changes flags of files, and all calls of another machine's interface, with EACCES."""
-    checks = [(_AT_LEAST, _OTHER_INTERFACE), *((_EQUAL, number) for number in refused)]
-    others = [
-        *[(_EQUAL, 0, 3, control), (_LOAD, 0, 0, _SECOND_ARGUMENT_AT)],
-        *[(_EQUAL, 5, 0, _SET_FLAGS), (_EQUAL, 4, 3, _SET_ATTRIBUTES)],
-        *[(_EQUAL, 0, 2, limits), (_LOAD, 0, 0, _FIRST_ARGUMENT_AT), (_EQUAL, 0, 1, 0)],
+def filter_for(machine: Interface) -> bytes:
+    """The filter that refuses with EACCES: these calls and the common ones, `limits` where its first argument is not 0
+    (the process itself), `control` and `commands` where the second one is one of _FLAGS and of _LOCKS, and all calls of
+    another machine's interface."""
+    lines: list[tuple[int, int | None, int | None, int]] = [  # Where to go on, from the next line on; None to refuse.
+        *[(_LOAD, 0, 0, _MACHINE_AT), (_EQUAL, 0, None, machine.audit), (_LOAD, 0, 0, _NUMBER_AT)],
+        *[(_AT_LEAST, None, 0, _OTHER_INTERFACE), *((_EQUAL, None, 0, n) for n in (*machine.refused, *_COMMON))],
     ]
-    past = len(checks) + len(others)
-    lines = [(_LOAD, 0, 0, _MACHINE_AT), (_EQUAL, 0, past + 2, audit), (_LOAD, 0, 0, _NUMBER_AT)]
-    lines += [(kind, past - at, 0, number) for at, (kind, number) in enumerate(checks)]
-    lines += [*others, (_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _DENY)]
-    return b"".join(struct.pack("=HBBI", *line) for line in lines)
+    for call, values in ((machine.control, _FLAGS), (machine.commands, _LOCKS)):
+        lines += [(_EQUAL, 0, len(values) + 2, call), (_LOAD, 0, 0, _SECOND_ARGUMENT_AT)]
+        lines += [*((_EQUAL, None, 0, value) for value in values), (_RETURN, 0, 0, _ALLOW)]
+    lines += [(_EQUAL, 0, 2, machine.limits), (_LOAD, 0, 0, _FIRST_ARGUMENT_AT), (_EQUAL, 0, None, 0)]
+    lines += [(_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _DENY)]
+
+    def offset(at: int, target: int | None) -> int:
+        return len(lines) - 2 - at if target is None else target
+
+    return b"".join(
+        struct.pack("=HBBI", kind, offset(at, yes), offset(at, no), value)
+        for at, (kind, yes, no, value) in enumerate(lines)
+    )
 
 
 def main() -> None:

@@ -31,11 +31,12 @@ class Slot:
 @dataclass(frozen=True, slots=True)
 class WorkerLost:
     """A worker itself has ended. how: for people. was_ready: whether it had imported TVM before. killed: from outside,
-    as for want of memory."""
+    as for want of memory. stopped: it was ended since a signal had stopped it for long."""
 
     how: str
     was_ready: bool
     killed: bool = False
+    stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

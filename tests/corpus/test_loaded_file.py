@@ -169,7 +169,7 @@ READS = ALONE.replace("import tvm\n", "import tvm\n\nWHAT = open(NAME).read()\n"
 """It reads a file as it begins."""
 
 
-@pytest.mark.parametrize("name", ["words.txt", "data/words.txt"])
+@pytest.mark.parametrize("name", ["words.txt", "data/words.txt", "../words.txt"])
 def test_data_that_a_file_names_must_go_with_it(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     folder = put(tmp_path, READS.replace("NAME", repr(name)), **{name: "the data"})
@@ -180,9 +180,26 @@ def test_data_that_a_file_names_must_go_with_it(name: str, tmp_path: Path, monke
     assert (status, "the data is there" in output) == (1, True)
 
 
+LOOKS = {
+    "by the module's own place": "import of_mine\nWHAT = of_mine.__file__",
+    "by a package's data": "import pkgutil\nWHAT = pkgutil.get_data('parts', 'words.txt')",
+    "by resources": "from importlib import resources\nWHAT = resources.files('parts')",
+    "by globals": "WHAT = globals()['__file__']",
+    "by its loader": "WHAT = __loader__.path",
+    "by a search path": "import sys\nsys.path.insert(0, 'sub')\nWHAT = 'x'",
+    "by another name of a finder": "from importlib import import_module as im\nWHAT = im('of_mine').WHAT",
+}
+
+
+@pytest.mark.parametrize("text", LOOKS.values(), ids=LOOKS)
+def test_a_file_that_looks_around_is_put_beside_its_script(text: str, tmp_path: Path) -> None:
+    folder = put(tmp_path, ALONE.replace("import tvm\n", f"import tvm\n{text}\n", 1))
+    status, said = run(folder)
+    assert status == 2 and said.startswith("put beside this script")
+
+
 def test_a_text_that_names_no_file_beside_changes_nothing(tmp_path: Path) -> None:
-    (tmp_path / "outside.txt").touch()
-    others = "NAMES = ['no_such.txt', '../outside.txt', 'home', '.', '', 'x\\0', 'mine.py', %r]\n" % ("a" * 5000)
+    others = "NAMES = ['no_such.txt', '/etc/passwd', 'home', '.', '', 'x\\0', 'mine.py', %r]\n" % ("a" * 5000)
     folder = put(tmp_path, ALONE.replace("import tvm\n", f"import tvm\n\n{others}", 1))
     shutil.rmtree(tmp_path / "home")
     assert run(folder)[0] == 1

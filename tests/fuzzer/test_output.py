@@ -68,6 +68,8 @@ def test_a_worker_whose_pipe_is_held_is_lost_when_it_ends(
     kills = Kills(noted_pools(monkeypatch), 0)
     result = run_campaign(settings(tmp_path / "out", jobs=2), Observers((kills,)))
     assert result.tally.skipped["worker process lost"] == len(kills.killed) > 4
+    given_up = result.tally.skipped.get("worker killed, twice", 0)
+    assert result.tally.died == given_up, "who kills a worker from outside accuses no pass"
     assert len(list(holders.iterdir())) > 4
 
 
@@ -85,6 +87,7 @@ def test_a_worker_that_stays_stopped_is_lost(tmp_path: Path, monkeypatch: pytest
     stops = Stops(noted_pools(monkeypatch), 0)
     result = run_campaign(settings(tmp_path / "out", jobs=2), Observers((stops,)))
     assert result.tally.skipped["worker process lost"] == len(stops.killed) > 2
+    assert result.tally.died >= len(stops.killed)
 
 
 def test_a_one_shot_process_whose_pipe_is_held_has_ended(holders: Path) -> None:
@@ -95,6 +98,19 @@ def test_a_one_shot_process_whose_pipe_is_held_has_ended(holders: Path) -> None:
         pytest.raises(EnvironmentFault, match="ended with status 5"),
     ):
         ask._replies(process, nothing.fileno(), 1e6, lambda _reply: None, lambda: None)
+
+
+def test_a_one_shot_process_that_stays_stopped_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ask, "STOPPED_S", 0.3)
+    text = "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"
+    with (
+        Path(os.devnull).open() as nothing,
+        subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE) as process,
+    ):
+        with pytest.raises(EnvironmentFault, match="stopped by a signal"):
+            ask._replies(process, nothing.fileno(), 1e6, lambda _reply: None, lambda: None)
+        ask._end(process)
+        assert process.poll() is not None
 
 
 def test_a_worker_that_cannot_be_started_leaves_none_of_those_before_it(monkeypatch: pytest.MonkeyPatch) -> None:

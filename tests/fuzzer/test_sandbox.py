@@ -17,7 +17,7 @@ from fuzzer.commands.reduce import ask_to_stop
 from fuzzer.oneshot.messages import STOP
 from fuzzer.processes import sandbox
 from fuzzer.processes.lines import line_of
-from fuzzer.processes.sandbox import Walls, filter_for
+from fuzzer.processes.sandbox import Interface, Walls, filter_for
 from fuzzer.processes.start import module_command, worker_environment
 from fuzzer.protocol import Begin, Plan
 
@@ -135,6 +135,10 @@ OTHER = {
     "how another process is scheduled": "os.sched_setscheduler(os.getppid(), os.SCHED_BATCH, os.sched_param(0))",
     "the CPUs of another process": "os.sched_setaffinity(os.getppid(), os.sched_getaffinity(0))",
     "a lock on a file": "import fcntl\nfcntl.flock(os.open(__file__, os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)",
+    "a lock on a part of a file": "import fcntl\nfcntl.lockf(os.open(__file__, os.O_RDONLY), fcntl.LOCK_SH)",
+    "a lease on a file": "import fcntl\nfcntl.fcntl(os.open(__file__, os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK)",
+    "a queue of others": CALL.format(call='mq_unlink(b"/of-others")'),
+    "what happens to files": CALL.format(call="fanotify_init(0, 0)"),
     "when an old file was written": "os.utime(__file__, (5, 5))",
     "memory that processes share without a file": CALL.format(call="shmget(0, 4096, 0o1600)"),
     "messages without a file": CALL.format(call="msgget(0, 0o1600)"),
@@ -217,7 +221,7 @@ def test_a_kernel_without_any_of_it_is_no_error(monkeypatch: pytest.MonkeyPatch,
 
 def test_a_filter_refuses_what_it_lists_and_other_machines() -> None:
     """Interpreted as the kernel does: (machine, number of the call) to what comes back."""
-    program = filter_for(0xC000003E, (41, 90), 302, 16)
+    program = filter_for(Interface(0xC000003E, (41, 90), 302, 16, 72))
     lines = [tuple(program[at : at + 8]) for at in range(0, len(program), 8)]
 
     def outcome(machine: int, number: int, first: int = 7, second: int = 0) -> int:
@@ -243,6 +247,10 @@ def test_a_filter_refuses_what_it_lists_and_other_machines() -> None:
     controls = (0x5401, 0x40086602, 0x401C5820, 0x80086601)  # of a terminal, flags set, attributes set, flags read
     expected = [allowed, denied, denied, allowed]
     assert [outcome(0xC000003E, 16, 0, control) for control in controls] == expected
+    locks = (3, 5, 6, 7, 38, 1024, 1025)  # the flags, a lock looked at, locks, a lease, a lease looked at
+    expected = [allowed, allowed, denied, denied, denied, denied, allowed]
+    assert [outcome(0xC000003E, 72, 0, command) for command in locks] == expected
+    assert outcome(0xC000003E, 16, 0, 1024) == outcome(0xC000003E, 72, 0, 0x40086602) == allowed
     assert outcome(0xC000003E, 0x40000000 + 41) == denied
     assert outcome(0x40000003, 0) == denied
 

@@ -9,26 +9,27 @@ import pytest
 
 from fuzzer.errors import ExitStatus
 from fuzzer.results import CampaignResult
+from generators.case import Tier
 from reports.finding_row import row_of
 from reports.tally import Tally
 from tests.reports.reports_data import finding
 
 
 @pytest.mark.parametrize(
-    ("died", "loaded", "unreduced", "clean"),
+    ("died", "loaded", "new_tiers", "clean"),
     [
-        (12, ("MyP",), 0, False),
-        (2, ("MyP",), 0, False),
-        (1, ("MyP",), 0, True),
-        (12, (), 0, True),
-        (12, ("MyP",), 1, True),
+        (12, ("MyP",), (), False),
+        (2, ("MyP",), (), False),
+        (1, ("MyP",), (), True),
+        (12, (), (), True),
+        (12, ("MyP",), ("C",), True),
     ],
 )
 def test_most_cases_lost_to_a_loaded_pass_are_a_fault(
-    died: int, loaded: tuple[str, ...], unreduced: int, clean: bool
+    died: int, loaded: tuple[str, ...], new_tiers: tuple[Tier, ...], clean: bool
 ) -> None:
     tally = Tally(cases=12, generated=12, died=died)
-    result = CampaignResult(tally, (), 1.0, loaded=loaded, unreduced=unreduced)
+    result = CampaignResult(tally, (), 1.0, loaded=loaded, unreduced=3, new_tiers=new_tiers)
     fault = result.fault()
     assert (fault is None) == clean
     if fault is not None:

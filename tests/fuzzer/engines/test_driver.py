@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -14,6 +16,7 @@ from fuzzer.engines import driver
 from fuzzer.errors import EnvironmentFault
 from tests.patience import HANGS_S
 
+ROOT = Path(__file__).resolve().parents[3]
 CHILD = """
 import os, sys
 from fuzzer.engines import driver
@@ -28,7 +31,7 @@ def ended(monkeypatch: pytest.MonkeyPatch, does: str) -> int:
     """How a child ends that does this."""
     command = driver.module_command("fuzzer.cli")[:1]
     monkeypatch.setattr(driver, "module_command", lambda *_: [*command, "-c", CHILD.format(does=does)])
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     return driver.in_child(())
 
 
@@ -72,6 +75,31 @@ def test_a_signal_is_forwarded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     finally:
         sender.join()
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_signal_that_the_child_is_too_young_for_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes before there is a child, and the child ends as it would before it has a handler."""
+    start = driver.subprocess.Popen
+
+    def late(*given: object, **named: object) -> object:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return start(*given, **named)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(driver.subprocess, "Popen", late)
+    with pytest.raises(KeyboardInterrupt):
+        ended(monkeypatch, "import signal; signal.pause()")
+
+
+def test_a_child_does_not_go_on_without_its_parent() -> None:
+    said = f"{os.getpid() + 1}:1"  # as of a parent that ended before the child had looked
+    child = subprocess.run(
+        [sys.executable, "-c", CHILD.format(does="print('goes on')")],
+        env={**os.environ, "PASSFUZZ_LAST_WORD": said, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        check=False,
+        timeout=HANGS_S,
+    )
+    assert child.stdout == b""
 
 
 def test_only_ray_ends_its_driver() -> None:
