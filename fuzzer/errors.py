@@ -9,11 +9,14 @@ import traceback
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 from types import FrameType
+from typing import TypeAlias
 
 import typer
 
 from corpus.escapes import inert, one_line
 
+Handler: TypeAlias = Callable[[int, FrameType | None], object] | int | None
+"""What `signal.getsignal` gives."""
 DEBUG_VARIABLE = "PASSFUZZ_DEBUG"
 """Set to 1 to see the Python traceback of an error above its line."""
 

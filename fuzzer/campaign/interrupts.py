@@ -11,11 +11,10 @@ import signal
 import stat
 import threading
 import time
-from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import TypeAlias
 
-Handler: TypeAlias = Callable[[int, FrameType | None], object] | int | None
+from fuzzer.errors import Handler
+
 SAME_S = 0.1
 """Seconds after the first signal in which others change nothing."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -11,8 +11,7 @@ import subprocess
 from collections.abc import Sequence
 from types import FrameType, TracebackType
 
-from fuzzer.campaign.interrupts import Handler
-from fuzzer.errors import EnvironmentFault, ExitStatus
+from fuzzer.errors import EnvironmentFault, ExitStatus, Handler
 from fuzzer.processes.start import module_command
 from oracles.family import die_with_parent
 
