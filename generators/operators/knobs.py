@@ -182,6 +182,10 @@ class WindowKnobs:
     """nn.pad pads an axis."""
     padded_window: float = 0.4
     """It pads all but the first two axes: what a convolution or a pool goes over in the usual layouts."""
+    padded_before_window: float = 0.8
+    """The same where one is to follow."""
+    zeros_before_window: float = 0.7
+    """It pads with zeros where one is to follow, as that itself would."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +248,8 @@ class ReshapingKnobs:
     """squeeze names an axis of another extent, which stays."""
     one_broadcast: float = 0.7
     """broadcast_to makes a dim of 1 longer."""
+    ones_broadcast: float = 0.6
+    """broadcast_to gets an operand with a dim of 1, where it begins a chain or stands in none."""
     collapsed_dim: float = 0.35
     """collapse_sum makes a dim 1."""
     fewer_dims: float = 0.4

@@ -167,7 +167,12 @@ def _squeeze(x: Array, axis: tuple[int, ...] | None) -> Array:
 
 
 def _draw_broadcast_to(s: Scope) -> Drawn:
+    led = bool(s.leading)
     x = s.tensor(EVERY)
+    assert x.dims is not None
+    if x.dims and 1 not in x.dims and not led and s.source.flip(KNOBS.reshaping.ones_broadcast):
+        place = s.source.integer(0, len(x.dims) - 1)
+        x = s.tensor((x.dtype,), dims=[*x.dims[:place], 1, *x.dims[place + 1 :]])
     assert x.dims is not None
     own = x.dims
     shape = _shape_value(s, lambda dims: _broadcasts(own, dims))
