@@ -186,6 +186,8 @@ class WindowKnobs:
     """The same where one is to follow."""
     zeros_before_window: float = 0.7
     """It pads with zeros where one is to follow, as that itself would."""
+    widest_zeros: int = 1
+    """Then each end gets at most so many: less than most windows have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +250,7 @@ class ReshapingKnobs:
     """squeeze names an axis of another extent, which stays."""
     one_broadcast: float = 0.7
     """broadcast_to makes a dim of 1 longer."""
-    ones_broadcast: float = 0.6
+    ones_broadcast: float = 0.8
     """broadcast_to gets an operand with a dim of 1, where it begins a chain or stands in none."""
     collapsed_dim: float = 0.35
     """collapse_sum makes a dim 1."""

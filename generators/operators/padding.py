@@ -25,7 +25,7 @@ def _draw_pad(s: Scope) -> Drawn:
     share = KNOBS.windows.padded_before_window if s.link.before_windows else KNOBS.windows.padded_window
     window = x.ndim > 2 and s.source.flip(share)
     for axis, n in enumerate(x.shape):
-        widest = {"reflect": n - 1, "circular": n}.get(mode, 2)
+        widest = {"reflect": n - 1, "circular": n}.get(mode, KNOBS.windows.widest_zeros if zeros else 2)
         touched = axis > 1 if window else s.source.flip(KNOBS.windows.padded_axis)
         widths += [s.source.integer(0, min(widest, 2)) if touched else 0 for _ in range(2)]
     value = favour(s.source, 0.0, 1.0, 2.5 if is_float(x.dtype) else 3.0) if constant and not zeros else 0.0

@@ -195,14 +195,15 @@ class _Chain:
         raise Unavailable("no operator of this kind takes the value")
 
     def drawn_pair(self) -> tuple[Operator, Operator]:
-        """Two operators of different ways, in any order; where but one way is named, one that is not named."""
+        """Two operators, of different ways where the pass names such, in any order; in some cases one is not named."""
         source = self._scope.source
         ways = _by_way(self._rows)
         across = [rows for rows in ways if not rows[0].elementwise]
         one = source.pick(across if across and source.flip(self._knobs.across) else ways)
-        others = [rows for rows in ways if rows is not one]
-        beyond = not others or source.flip(self._knobs.paired_beyond)
-        pair = source.pick(one), self._other() if beyond else source.pick(source.pick(others))
+        first = source.pick(one)
+        others = [rows for rows in ways if rows is not one] or [[row for row in one if row is not first]]
+        beyond = not others[0] or source.flip(self._knobs.paired_beyond)
+        pair = first, self._other() if beyond else source.pick(source.pick(others))
         return pair if source.flip(self._knobs.named_first if beyond else 0.5) else (pair[1], pair[0])
 
     def _other(self) -> Operator:

@@ -37,7 +37,7 @@ class OperandKnobs:
     """A reduction names no axes."""
     negative_axis: float = 0.3
     """An axis is counted from the end."""
-    changed_axis: float = 0.5
+    changed_axis: float = 0.7
     """An operator of a chain goes along an axis that the one before it has made longer or shorter."""
     identity: float = 0.15
     """A permutation is the identity, which some passes drop."""
@@ -159,7 +159,7 @@ class ChainKnobs:
     across: float = 0.5
     """One of a pair is no elementwise operator, where the pass names such as well: it moves or sums what the other goes
     over."""
-    paired_beyond: float = 0.3
+    paired_beyond: float = 0.4
     """One of a pair is not named though operators of two ways are."""
     named_first: float = 0.7
     """Then the named one comes first: what is moved to its place may be anything."""
