@@ -51,7 +51,7 @@ class ElementwiseKnobs:
     """Softmax is of numbers up to 128, of which float32 has no exponential."""
     one_slope: float = 0.15
     """prelu has one slope for all channels."""
-    whole_cast: float = 0.5
+    whole_cast: float = 0.7
     """astype takes an integer to an integer dtype, in a chain."""
     scale_float32: float = 0.8
     """Scales of quantisation are float32, else float16."""

@@ -204,7 +204,8 @@ class _Chain:
         others = [rows for rows in ways if rows is not one] or [[row for row in one if row is not first]]
         beyond = not others[0] or source.flip(self._knobs.paired_beyond)
         pair = first, self._other() if beyond else source.pick(source.pick(others))
-        return pair if source.flip(self._knobs.named_first if beyond else 0.5) else (pair[1], pair[0])
+        in_order = source.flip(self._knobs.named_first) if beyond else source.flip()
+        return pair if in_order else (pair[1], pair[0])
 
     def _other(self) -> Operator:
         source = self._scope.source
