@@ -111,8 +111,9 @@ def test_more_is_tried_until_each_pass_has_fired(seldom: tuple[Plan, Repertoire]
 
 def test_trials_are_counted_beyond_a_byte(seldom: tuple[Plan, Repertoire], monkeypatch: pytest.MonkeyPatch) -> None:
     plan, repertoire = seldom
-    monkeypatch.setattr(kin, "_trial", lambda *_: kin._NothingDrawn())
-    assert kin_of(plan, repertoire, TryDraws(300, HANGS_S)).tried == 300
+    monkeypatch.setattr(kin, "_trial", lambda *_: kin._AppliedDraw(DEFAULT, (), ()))
+    applied, begun = kin._tried(plan, repertoire, TryDraws(300, HANGS_S))
+    assert len(applied) == begun == 300
 
 
 def test_nothing_is_tried_for_passes_with_shapes_nor_for_many() -> None:
