@@ -88,7 +88,8 @@ class Kinship:
         waiting = self._trying is not None and self.found is None
         if waiting and not self._told and time.monotonic() - self._began >= SAID_AFTER_S:
             self._told = True
-            tell(f"trying {number_of(TRIALS, 'draw')} on the passes under test first, for up to {TRYING_S:g} s")
+            many = f"{number_of(TRIALS, 'draw')}, and up to {TRIALS + MORE_TRIALS} where a pass fires on none"
+            tell(f"trying {many}, on the passes under test first, for up to {TRYING_S:g} s")
 
     @property
     def notes(self) -> tuple[str, ...]:

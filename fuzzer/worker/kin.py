@@ -78,7 +78,7 @@ def _tried(plan: Plan, repertoire: Repertoire, asked: TryDraws) -> tuple[list[_A
     found: list[_AppliedDraw] = []
     fired: set[str] = set()
     begun, until = 0, time.monotonic() + asked.seconds
-    current = mmap.mmap(-1, mmap.PAGESIZE)
+    current = memoryview(mmap.mmap(-1, mmap.PAGESIZE)).cast("Q")
     while begun < _wanted(asked, begun, fired, repertoire) and time.monotonic() < until:
         first = begun
 

@@ -22,6 +22,8 @@ class ShapeKnobs:
     """Of the pipeline steps chosen so, those that get a shape where it costs as much as the rest of a case."""
     named: float = 0.75
     """Chains among the shapes for a pass, where the operators that it looks for are known."""
+    named_dtypes: float = 0.3
+    """The same where dtypes are known and no operators: many passes ask for float32 alone, and for another shape."""
     nodes: float = 0.75
     """Passes that get a second shape with the nodes that they look for, where these are known."""
     fewest: int = 1

@@ -94,9 +94,10 @@ def draw_plantings(source: Source, firing: Sequence[PassRow], features: set[Feat
 
 
 def _recipe_of(source: Source, row: PassRow) -> Recipe:
-    """What the pass fires on: chains of the operators that it mainly looks for, where they are known."""
+    """What the pass fires on: chains of the operators that it mainly looks for, or on the dtypes, where these are
+    known."""
     named, dtypes = row.fires.vocabulary.operators, row.fires.vocabulary.dtypes
-    if named and source.flip(KNOBS.shape.named):
+    if (named and source.flip(KNOBS.shape.named)) or (dtypes and not named and source.flip(KNOBS.shape.named_dtypes)):
         return Recipe(f"chains of what {row.name} names", lambda scope: draw_chains(scope, named, dtypes))
     return RECIPES[source.pick((*row.fires.recipes, *row.fires.favoured))]
 

@@ -121,7 +121,7 @@ def _scores(s: Scope) -> Value:
 
 def _draw_softmax(s: Scope) -> Drawn:
     x = _scores(s)
-    axis = -1 if s.source.flip(KNOBS.elementwise.last_axis) else s.axis(x)
+    axis = -1 if not s.link.changed and s.source.flip(KNOBS.elementwise.last_axis) else s.axis(x)
     return Drawn(nn.softmax(x.expr, axis), Range(0, 1), x.shape)
 
 
@@ -132,7 +132,7 @@ def _softmax(x: Array, axis: int) -> Array | Scalar:
 
 def _draw_log_softmax(s: Scope) -> Drawn:
     x = _scores(s)
-    axis = -1 if s.source.flip(KNOBS.elementwise.last_axis) else s.axis(x)
+    axis = -1 if not s.link.changed and s.source.flip(KNOBS.elementwise.last_axis) else s.axis(x)
     return Drawn(nn.log_softmax(x.expr, axis), Range(x.range.low - x.range.high - 7, 0), x.shape)
 
 

@@ -46,11 +46,20 @@ def _cast_range(values: Range, dtype: str) -> Range:
     return Range(math.trunc(values.low), math.trunc(values.high), True)
 
 
+def _wider(dtype: str) -> tuple[str, ...]:
+    """The other integer dtypes that hold all values of this one."""
+    low, high = integer_limits(dtype)
+    return tuple(d for d in INTEGER if d != dtype and Range(low, high).within(*integer_limits(d)))
+
+
 def _draw_astype(s: Scope) -> Drawn:
-    """In a chain on integers, half of the casts go to an integer dtype: rewrites ask which is wider."""
+    """In a chain on integers, most casts go to an integer dtype, half of these to one that holds all values: rewrites
+    ask which is wider."""
     given = s.leading[0].dtype if s.leading else ""
-    whole = given in INTEGER and s.source.flip(KNOBS.elementwise.whole_cast)
-    dtype = s.source.pick(INTEGER) if whole else weighted(s.source, _TARGETS)
+    if given in INTEGER and s.source.flip(KNOBS.elementwise.whole_cast):
+        dtype = s.source.pick((s.source.flip() and _wider(given)) or INTEGER)
+    else:
+        dtype = weighted(s.source, _TARGETS)
     if dtype == "bool":
         x = s.any_tensor(EVERY)
     else:

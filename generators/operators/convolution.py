@@ -33,7 +33,7 @@ _DTYPES = ("float32", "float16", "float64", "bfloat16", "int32", "int8", "uint8"
 _WIDER = {"float16": "float32", "bfloat16": "float32", "int8": "int32", "uint8": "int32", "float32": "float64"}
 _KERNEL: dict[int, tuple[tuple[str, int], ...]] = {
     1: (("OIW", 4), ("WIO", 1)),
-    2: (("OIHW", 8), ("HWIO", 3), ("OHWI", 2), ("HWOI", 1)),
+    2: (("OIHW", 14), ("HWIO", 3), ("OHWI", 2), ("HWOI", 1)),
     3: (("OIDHW", 4), ("DHWIO", 1), ("ODHWI", 1)),
 }
 _ATTRIBUTES = ("strides", "padding", "dilation", "groups", "data_layout", "kernel_layout", "out_layout", "out_dtype")

@@ -243,11 +243,12 @@ def _grid_sample(x: Array, grid: Array, *, method: str, layout: str, padding_mod
 _RESIZE = ("roi", "layout", "method", "coordinate_transformation_mode", "rounding_method", "cubic_alpha",
            "cubic_exclude", "extrapolation_value", "out_dtype")  # fmt: skip
 OPERATORS = (
-    Operator("relax.image.resize2d", _draw_resize(2, image.resize2d), _resize, Rounding.SMOOTH, _RESIZE, ulps=256),
+    Operator("relax.image.resize2d", _draw_resize(2, image.resize2d), _resize, Rounding.SMOOTH, _RESIZE, ulps=256,
+             rank=4),
     Operator("relax.image.resize3d", _draw_resize(3, image.resize3d), _resize, Rounding.SMOOTH, _RESIZE, ulps=256,
-             weight=2),
+             weight=2, rank=5),
     Operator("relax.image.affine_grid", _draw_affine_grid, _affine_grid, Rounding.SMOOTH, ("align_corners",), ulps=16,
-             weight=2),
+             weight=2, rank=3),
     Operator("relax.image.grid_sample", _draw_grid_sample, _grid_sample, Rounding.SMOOTH,
-             ("method", "layout", "padding_mode", "align_corners"), ulps=256, weight=3),
+             ("method", "layout", "padding_mode", "align_corners"), ulps=256, weight=3, rank=4),
 )  # fmt: skip

@@ -51,7 +51,7 @@ class ElementwiseKnobs:
     """Softmax is of numbers up to 128, of which float32 has no exponential."""
     one_slope: float = 0.15
     """prelu has one slope for all channels."""
-    whole_cast: float = 0.5
+    whole_cast: float = 0.7
     """astype takes an integer to an integer dtype, in a chain."""
     scale_float32: float = 0.8
     """Scales of quantisation are float32, else float16."""
@@ -182,6 +182,12 @@ class WindowKnobs:
     """nn.pad pads an axis."""
     padded_window: float = 0.4
     """It pads all but the first two axes: what a convolution or a pool goes over in the usual layouts."""
+    padded_before_window: float = 0.8
+    """The same where one is to follow."""
+    zeros_before_window: float = 0.7
+    """It pads with zeros where one is to follow, as that itself would."""
+    widest_zeros: int = 1
+    """Then each end gets at most so many: less than most windows have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +250,8 @@ class ReshapingKnobs:
     """squeeze names an axis of another extent, which stays."""
     one_broadcast: float = 0.7
     """broadcast_to makes a dim of 1 longer."""
+    ones_broadcast: float = 0.8
+    """broadcast_to gets an operand with a dim of 1, where it begins a chain or stands in none."""
     collapsed_dim: float = 0.35
     """collapse_sum makes a dim 1."""
     fewer_dims: float = 0.4

@@ -15,18 +15,20 @@ _NUMPY_MODE = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
 def _draw_pad(s: Scope) -> Drawn:
-    mode = favour(s.source, "constant", "reflect", "replicate", "circular")
+    zeros = s.link.before_windows and s.source.flip(KNOBS.windows.zeros_before_window)
+    mode = "constant" if zeros else favour(s.source, "constant", "reflect", "replicate", "circular")
     constant = mode == "constant"
     # A reflection and a wrap may be at most as wide as the axis allows, which only a number shows.
     x = s.tensor(NUMERIC, (1, 5), static=mode in ("reflect", "circular"), nonempty=not constant)
     assert x.shape is not None
     widths: list[int] = []
-    window = x.ndim > 2 and s.source.flip(KNOBS.windows.padded_window)
+    share = KNOBS.windows.padded_before_window if s.link.before_windows else KNOBS.windows.padded_window
+    window = x.ndim > 2 and s.source.flip(share)
     for axis, n in enumerate(x.shape):
-        widest = {"reflect": n - 1, "circular": n}.get(mode, 2)
+        widest = {"reflect": n - 1, "circular": n}.get(mode, KNOBS.windows.widest_zeros if zeros else 2)
         touched = axis > 1 if window else s.source.flip(KNOBS.windows.padded_axis)
         widths += [s.source.integer(0, min(widest, 2)) if touched else 0 for _ in range(2)]
-    value = favour(s.source, 0.0, 1.0, 2.5 if is_float(x.dtype) else 3.0) if constant else 0.0
+    value = favour(s.source, 0.0, 1.0, 2.5 if is_float(x.dtype) else 3.0) if constant and not zeros else 0.0
     call = nn.pad(x.expr, widths, mode, value)
     return Drawn(call, x.range.including(value) if constant else x.range)
 

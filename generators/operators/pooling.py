@@ -50,7 +50,7 @@ def draw_windows(
     """Kernel, stride, dilation, padding before and after for each axis, so that every window sees data."""
     columns: list[tuple[int, int, int, int, int]] = []
     for n in sizes:
-        kernel, stride, dilation = source.integer(1, 3), favour(source, 2, 1, 3), favour(source, *dilations)
+        kernel, stride, dilation = favour(source, 2, 3, 1), favour(source, 2, 1, 3), favour(source, *dilations)
         head = source.integer(0, kernel - 1) if source.flip() else 0
         tail = head if source.flip(KNOBS.windows.symmetric_padding) else source.integer(0, kernel - 1)
         if columns and source.flip(KNOBS.windows.same_window):

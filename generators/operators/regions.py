@@ -173,8 +173,8 @@ def _terms_align(data: Array, rois: Array, *, sample_ratio: int, **_: object) ->
 _ALIGN = ("pooled_size", "spatial_scale", "sample_ratio", "aligned", "layout", "mode")
 OPERATORS = (
     Operator("relax.vision.roi_align", _draw_roi_align, _roi_align, Rounding.SMOOTH, _ALIGN, ulps=64,
-             terms=_terms_align, weight=1, domains=((1, REGIONS),)),
+             terms=_terms_align, weight=1, domains=((1, REGIONS),), rank=4),
     Operator("relax.vision.roi_pool", _draw_roi_pool, _roi_pool, Rounding.SMOOTH,
              ("pooled_size", "spatial_scale", "layout"), ulps=0, terms=lambda *_, **__: 1, weight=1,
-             domains=((1, REGIONS),)),
+             domains=((1, REGIONS),), rank=4),
 )  # fmt: skip

@@ -166,14 +166,25 @@ def _squeeze(x: Array, axis: tuple[int, ...] | None) -> Array:
 # --- broadcasting and its adjoint --------------------------------------------------------------------------------
 
 
+def _longer(s: Scope) -> Dim:
+    """A dim that one of 1 becomes: another one, but for some cases in which it stays."""
+    dim = some_dim(s)
+    return s.draw_extent(2) if dim == 1 and not s.source.flip(KNOBS.shared.rare) else dim
+
+
 def _draw_broadcast_to(s: Scope) -> Drawn:
+    led = bool(s.leading)
     x = s.tensor(EVERY)
+    assert x.dims is not None
+    if x.dims and 1 not in x.dims and not led and s.source.flip(KNOBS.reshaping.ones_broadcast):
+        place = s.source.integer(0, len(x.dims) - 1)
+        x = s.tensor((x.dtype,), dims=[*x.dims[:place], 1, *x.dims[place + 1 :]])
     assert x.dims is not None
     own = x.dims
     shape = _shape_value(s, lambda dims: _broadcasts(own, dims))
     if shape is not None:
         return Drawn(op.broadcast_to(x.expr, shape.expr), x.range, shape.shape)
-    dims = [some_dim(s) if d == 1 and s.source.flip(KNOBS.reshaping.one_broadcast) else d for d in own]
+    dims = [_longer(s) if d == 1 and s.source.flip(KNOBS.reshaping.one_broadcast) else d for d in own]
     dims[:0] = [some_dim(s) for _ in range(favour(s.source, 0, 1, 2))]
     return Drawn(op.broadcast_to(x.expr, s.shape_expr(dims)), x.range)
 

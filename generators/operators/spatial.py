@@ -22,7 +22,7 @@ MARGIN = 1e-3
 
 _DATA: dict[int, tuple[tuple[str, int], ...]] = {
     1: (("NCW", 8), ("NWC", 3)),
-    2: (("NCHW", 16), ("NHWC", 6), ("HWCN", 1), ("CHWN", 1)),
+    2: (("NCHW", 20), ("NHWC", 6), ("HWCN", 1), ("CHWN", 1)),
     3: (("NCDHW", 8), ("NDHWC", 3)),
 }
 

@@ -49,6 +49,8 @@ class RepeatKnobs:
     """For code that names If: of the recipes with an If, this one has the most to tell."""
     nested: int = 3
     """For code that names tuples: nested ones have more to tell than flat ones."""
+    effects: int = 2
+    """For code that asks what is pure: effects in a branch have more to tell than those at the top."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ _RECIPES = (
     *("chains",) * KNOBS.repeats.chains,
     *("private_twins", "tuples_of_tuples", "tuple_bound", "nested_outputs", "if_on_truths", "twin_branches"),
     *("duplicate_constants", "private_unused_outputs", "kernel_unused_outputs", "private_copies", "kernel_twins"),
-    *("siblings", "filled_operands", "compound_dims"),
+    *("siblings", "filled_operands", "compound_dims", "private_effect_in_branch"),
 )
 """Shapes of program that rewrites of operators, functions, tuples, branches, constants and shapes look for."""
 _ON_BLOCKS = frozenset({Feature.PRIM_FUNCS, Feature.PART_BLOCKS})

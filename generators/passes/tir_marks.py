@@ -12,7 +12,7 @@ ON_THREADS = Fires(in_repertoire=False)
 CHECK = Quiet("a check: it gives back the module that it gets, or refuses it")
 ON_INTEGERS = Fires(wants=frozenset({Feature.INTEGERS}))
 """For passes that rewrite integer expressions: they are tried on functions that go through small ranges."""
-VECTOR_LOOPS = ("lane_arithmetic", "lane_conditions", "vector_tails", "vectors_in_vector_loops")
+VECTOR_LOOPS = ("lane_arithmetic", "lane_conditions", "lane_quotients", "vector_tails", "vectors_in_vector_loops")
 """Shapes of vectorized loops."""
 FLOAT8 = ("float8", "float8_loops")
 """Shapes with floats of 8 bits."""

@@ -25,7 +25,7 @@ from generators.program_facts import Feature
 from generators.relax.scope import EVERY
 from generators.tir.hints import HINTS
 
-MOST = 24
+MOST = 48
 """Code that names more operators than this is about operators in general."""
 MOST_DTYPES = 7
 """The same for dtypes."""
@@ -35,7 +35,12 @@ _NAMESPACE = "op"
 _NESTED = ("tuples_of_tuples", "nested_outputs") * KNOBS.repeats.nested
 _UNREAD = ("private_unused_outputs", "kernel_unused_outputs")
 SHAPES = {
-    "If": ("if_branches", "private_in_branch", *("if_on_truths",) * KNOBS.repeats.if_on_truths),
+    "If": (
+        "if_branches",
+        "private_in_branch",
+        "private_effect_in_branch",
+        *("if_on_truths",) * KNOBS.repeats.if_on_truths,
+    ),
     "MatchCast": ("match_cast_redundant", "match_cast_defines_symbol"),
     "Tuple": ("tuple_bound", "tuple_nested", "nested_results", *_NESTED),
     "TupleGetItem": ("tuple_bound", "several_outputs", "private_tuple_arguments", "nested_results", *_UNREAD, *_NESTED),
@@ -46,6 +51,8 @@ SHAPES = {
     ),
     "ShapeExpr": ("symbolic_shapes", "shape_of", "compound_dims", "compound_dims_of_private"),
     "Function": ("recursive_private", "local_functions_capturing", "returned_closures", "recursive_local"),
+    **dict.fromkeys(("is_pure", "FPurity"), ("impure_private", *("private_effect_in_branch",) * KNOBS.repeats.effects)),
+    **dict.fromkeys(("params", "name_hint"), ("private_names_of_parameters",)),
     "relax.memory.view": ("memory_views",),
     "relax.memory.ensure_zero_offset": ("memory_views",),
     "relax.call_tir": (
@@ -72,6 +79,7 @@ PRIM_SHAPES = {
     "IfThenElse": ("first_turns",),
     "SeqStmt": ("several_stores", "joined_loops"),
     "AllocBuffer": ("carried_lives", "joined_loops"),
+    **dict.fromkeys(("VECTORIZED", "Ramp"), ("lane_quotients", "lane_arithmetic", "lane_conditions")),
 }
 """The shapes of PrimFunc that hold a node or an intrinsic of TIR in a way that matters."""
 BLOCK_SHAPES = {"match_buffers": ("matched_regions",)}
@@ -290,12 +298,18 @@ def _definitions(path: str) -> dict[int, list[ast.AST]]:
 
 
 def _parsed(path: str) -> list[ast.stmt]:
-    """The statements of a file; [] for text that is not Python."""
+    """The statements of a file, of whose docstrings only words with a dot are left: English has the words "where",
+    "round" and "take", too; [] for text that is not Python."""
     linecache.checkcache(path)
     try:
-        return ast.parse("".join(linecache.getlines(path))).body
+        module = ast.parse("".join(linecache.getlines(path)))
     except SyntaxError:
         return []
+    for node in ast.walk(module):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text)) as literal):
+                literal.value = " ".join(word for word in text.split() if "." in word)
+    return module.body
 
 
 def _first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> int:

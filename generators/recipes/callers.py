@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from generators import tvm_api
 from generators.ranges import Range
 from generators.recipes import blocks as b
-from generators.recipes.bindings import cast_to
+from generators.recipes.bindings import cast_to, condition, either
 from generators.recipes.functions import Build, called, finish_result, private
 from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
@@ -16,7 +16,7 @@ from generators.relax.calls_and_ifs import draw_impure, emit_call
 from generators.relax.frames import FunctionFrame, PrivateFunction
 from generators.relax.functions import draw_function
 from generators.relax.scope import Scope
-from generators.relax.values import Value
+from generators.relax.values import Dim, Value
 from generators.tvm_api import Var
 from generators.unavailable import Unavailable
 
@@ -44,6 +44,49 @@ def impure_private(s: Scope) -> None:
 def _in_plain(s: Scope, callee: PrivateFunction) -> None:
     s.dataflow = False
     finish_result(s, called(s, callee))
+
+
+def private_effect_in_branch(s: Scope) -> None:
+    """A private function whose only effect stands in a branch of an If: it prints or asserts there, or calls another
+    function that does. Its callers must not take it for a pure one."""
+    dims = s.draw_dims((0, 2), static=True)
+    callee = _with_effect(s, dims) if s.source.flip(KNOBS.functions.effect_by_call) else None
+
+    def body(inner: Scope) -> None:
+        inner.dataflow = False
+        x = b.parameter(inner, dims)
+
+        def heard(branch: Scope) -> Value:
+            branch.dataflow = False
+            if callee is None:
+                draw_impure(branch)
+                return b.unary(branch, x)
+            return b.unary(branch, b.as_tensor(emit_call(branch, callee.gvar, callee)))
+
+        def quiet(branch: Scope) -> Value:
+            return b.unary(branch, x)
+
+        branches = (heard, quiet) if inner.source.flip() else (quiet, heard)
+        b.keep(inner, either(inner, condition(inner, x), *branches))
+
+    caller = private(s, body, count=0, kept_alone=s.source.flip())
+    s.frame.module.private.remove(caller)
+    for _ in range(s.source.integer(1, 2)):
+        finish_result(s, called(s, caller))
+
+
+def _with_effect(s: Scope, dims: Sequence[Dim]) -> PrivateFunction:
+    """A private function that gives one tensor of these dims, and prints or asserts."""
+
+    def body(inner: Scope) -> None:
+        inner.dataflow = False
+        x = b.parameter(inner, dims)
+        draw_impure(inner)
+        b.keep(inner, b.unary(inner, x, exported=True))
+
+    callee = private(s, body, count=0)
+    s.frame.module.private.remove(callee)
+    return callee
 
 
 def private_shared(s: Scope) -> None:
@@ -122,5 +165,6 @@ def _hidden_parameter(s: Scope, rank: int, values: Range) -> Value:
 RECIPES = (
     Recipe("polymorphic_private", polymorphic_private, for_any=True),
     Recipe("impure_private", impure_private, plain=True),
+    Recipe("private_effect_in_branch", private_effect_in_branch, plain=True),
     Recipe("private_shared", private_shared),
 )

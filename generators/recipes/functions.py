@@ -188,6 +188,35 @@ def private_unused_parameters(s: Scope) -> None:
         finish_result(s, called(s, callee))
 
 
+def private_names_of_parameters(s: Scope) -> None:
+    """A private function whose results have the names of its parameters, in any order: a result that is no parameter
+    is then not told from one by its name. Some parameters may come out themselves."""
+    dims = s.draw_dims((0, 2), static=True, nonempty=True)
+    count = s.source.integer(1, 3)
+
+    def build(inner: Scope) -> None:
+        operands = [b.parameter(inner, dims) for _ in range(count)]
+        names = [x.expr.name for x in operands]
+        for _ in range(inner.source.integer(1, count)):
+            inner.frame.borrowed = [names.pop(inner.source.integer(0, len(names) - 1))]
+            b.keep(inner, b.unary(inner, inner.source.pick(operands), exported=True))
+        inner.frame.borrowed = []
+        if inner.source.flip(KNOBS.functions.parameter_beside):
+            b.keep(inner, inner.source.pick(operands))
+
+    callee = private(s, build, count=0, kept_alone=s.source.flip())
+    for _ in range(s.source.integer(1, 2)):
+        for value in _fields(s, called(s, callee)):
+            finish_result(s, value)
+
+
+def _fields(s: Scope, value: AnyValue) -> Sequence[AnyValue]:
+    """The fields of a tuple, in most cases each taken out; any other value itself."""
+    if not isinstance(value, TupleValue) or not s.source.flip(KNOBS.functions.field_taken):
+        return [value]
+    return [b.item(s, value, number) for number in range(len(value.fields))]
+
+
 def private_functions_unused(s: Scope) -> None:
     """A private function without callers, or one whose only caller is uncalled itself."""
     callee = private(s, _simple_body, count=2)
@@ -310,6 +339,7 @@ RECIPES = (
     Recipe("private_parameter_defines_symbol", parameter_defines_symbol),
     Recipe("private_tuple_arguments", private_tuple_arguments),
     Recipe("private_unused_parameters", private_unused_parameters),
+    Recipe("private_names_of_parameters", private_names_of_parameters),
     Recipe("private_functions_unused", private_functions_unused),
     Recipe("private_in_branch", private_in_branch, plain=True),
     Recipe("local_functions", local_functions),

@@ -248,6 +248,8 @@ class FunctionRecipeKnobs:
     """A private function has one more caller of another kind."""
     called_through: float = 0.3
     """Another private function calls the first."""
+    effect_by_call: float = 0.4
+    """The effect in a branch is that of another private function, else the branch has it itself."""
     any_rank: float = 0.3
     """Arguments of a function that knows no shape differ in rank as well."""
     second_parameter: float = 0.4
@@ -262,6 +264,8 @@ class FunctionRecipeKnobs:
     """A field of a tuple parameter is used."""
     parameter_returned: float = 0.15
     """A tuple parameter comes out whole: then no field may go."""
+    parameter_beside: float = 0.4
+    """A parameter comes out beside results that have the names of parameters."""
     tuple_unused: float = 0.3
     """An unused parameter is a tuple."""
     dead_caller: float = 0.4

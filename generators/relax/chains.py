@@ -1,21 +1,24 @@
 """Chains: operators of one kind, each on the result of the one before. Forks: two operators on one value, and a
-third that joins their results. Rewrites of two calls into one, and of three into two, look for both.
+third that joins their results. Rewrites of two calls into one, and of three into two, look for both. Pairs: two
+operators that do different things to their operands, the second on the result of the first; what a pass joins most.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from tvm import relax
 
+from generators.dtypes import INTEGERS, integer_limits
 from generators.operators.row import Operator, Rounding
 from generators.operators.table import OPERATORS
 from generators.ranges import Range
 from generators.relax.body import attempt
-from generators.relax.knobs import ENDS, SPECIAL
-from generators.relax.scope import EVERY, INTEGER, Scope
-from generators.relax.values import AnyValue, Dim, TupleValue, Value, extent
+from generators.relax.knobs import SPECIAL
+from generators.relax.scope import EVERY, FLOAT, INTEGER, Drawn, Scope
+from generators.relax.values import AnyValue, Dim, Link, TupleValue, Value, extent
 from generators.source import Echo, favour, weighted
 from generators.unavailable import Unavailable
 
@@ -71,6 +74,9 @@ def draw_chain(s: Scope) -> None:
 
 def _draw_chain(s: Scope, rows: Sequence[Operator], dtypes: Sequence[str]) -> None:
     chain = _Chain(s, rows or weighted(s.source, _KINDS), named=bool(rows))
+    if rows and s.source.flip(s.knobs.chains.paired):
+        _draw_pair(s, chain, dtypes)
+        return
     value = _part(s, chain.opened()) if rows and s.source.flip(s.knobs.chains.opened) else _start(s, chain.rank, dtypes)
     if value is None or s.frame.is_fixed(value.expr):
         raise Unavailable("what depends on no parameter is folded as a whole")
@@ -88,6 +94,34 @@ def _draw_chain(s: Scope, rows: Sequence[Operator], dtypes: Sequence[str]) -> No
         if following is None:
             return
         value = following
+
+
+def _draw_pair(s: Scope, chain: _Chain, dtypes: Sequence[str]) -> None:
+    """Two operators of different ways, the second on what the first gives; in some cases a third."""
+    for _ in range(s.knobs.chains.tries):
+        first, second = chain.drawn_pair()
+        value = _part_of(s, chain.called(first, _before(s, first, second, dtypes), before=second))
+        if value is None or s.frame.is_fixed(value.expr):
+            continue
+        last = _part_of(s, chain.called(second, [value], literals=s.knobs.chains.literals_in_pair))
+        if last is not None:
+            if s.source.flip(s.knobs.chains.after_pair):
+                chain.link([last])
+            return
+    raise Unavailable("no operators of this kind go together")
+
+
+def _before(s: Scope, first: Operator, second: Operator, dtypes: Sequence[str]) -> list[Value]:
+    """The operand that a pair begins with, where it must have the rank that the second operator asks for, or a dtype
+    that a pass names: else the first operator draws its own."""
+    whole = first.rounding is Rounding.CAST and s.source.flip(s.knobs.chains.whole_before_cast)
+    named = [dtype for dtype in dtypes if dtype in INTEGER] if whole else list(dtypes)
+    some = named if named and s.source.flip(s.knobs.chains.named_dtype) else INTEGER if whole else ()
+    rank = first.rank or second.rank
+    if rank is not None and (first.rank is None or some):
+        widest = 4 if rank > 3 else 6
+        return [s.tensor(some or FLOAT, dims=[s.source.pick((2, 3, 4, widest)) for _ in range(rank)])]
+    return [s.tensor((s.source.pick(some),))] if some else []
 
 
 def _start(s: Scope, rank: int | None, named_dtypes: Sequence[str]) -> Value:
@@ -124,7 +158,8 @@ def _is_rich(value: Value, elements: int) -> bool:
 
 
 class _Chain:
-    """The calls of one chain: `last` is the operator of the newest, `given` the choices made for each operator."""
+    """The calls of one chain: `last` is the operator of the newest, `changed` the axes along which that has another
+    extent than its operand, `given` the choices made for each operator."""
 
     def __init__(self, scope: Scope, rows: Sequence[Operator], *, named: bool = False) -> None:
         self._scope = scope
@@ -132,6 +167,7 @@ class _Chain:
         self._rows = rows
         self._named = named
         self._last: Operator | None = None
+        self._changed: tuple[int, ...] = ()
         self._given: dict[str, list[Any]] = {}
 
     @property
@@ -143,7 +179,7 @@ class _Chain:
         """Binds a call of one of the operators with operands of its own. Raises Unavailable where none can be drawn."""
         for _ in range(self._knobs.tries):
             self._last = self._scope.source.pick(self._rows)
-            result = self._called(self._last, ())
+            result = self.called(self._last, ())
             if result is not None:
                 return result
         raise Unavailable("no operator of this kind")
@@ -153,33 +189,58 @@ class _Chain:
         source, last = self._scope.source, self._last
         for _ in range(self._knobs.tries):
             row = last if last is not None and source.flip(self._knobs.same) else self._next()
-            result = self._called(row, values)
+            result = self.called(row, values)
             if result is not None:
-                self._last = row
                 return result
         raise Unavailable("no operator of this kind takes the value")
+
+    def drawn_pair(self) -> tuple[Operator, Operator]:
+        """Two operators, of different ways where the pass names such, in any order; in some cases one is not named."""
+        source = self._scope.source
+        ways = _by_way(self._rows)
+        across = [rows for rows in ways if not rows[0].elementwise]
+        one = source.pick(across if across and source.flip(self._knobs.across) else ways)
+        first = source.pick(one)
+        others = [rows for rows in ways if rows is not one] or [[row for row in one if row is not first]]
+        beyond = not others[0] or source.flip(self._knobs.paired_beyond)
+        pair = first, self._other() if beyond else source.pick(source.pick(others))
+        in_order = source.flip(self._knobs.named_first) if beyond else source.flip()
+        return pair if in_order else (pair[1], pair[0])
+
+    def _other(self) -> Operator:
+        source = self._scope.source
+        return source.pick(_ALONG_AN_AXIS if source.flip() else weighted(source, _KINDS))
 
     def _next(self) -> Operator:
         """One of the operators of this chain, or another one where they were named."""
         source = self._scope.source
-        rows = self._rows
         if self._named and source.flip(self._knobs.others):
-            rows = _ALONG_AN_AXIS if source.flip() else weighted(source, _KINDS)
-        return source.pick(rows)
+            return self._other()
+        return source.pick(self._rows)
 
     def join(self, values: Sequence[Value], rows: Sequence[Operator] = _JOINS) -> AnyValue:
         """Binds a call of one of these operators that takes the values. Raises Unavailable where none does."""
         for _ in range(self._knobs.tries):
-            result = self._called(self._scope.source.pick(rows), values)
+            result = self.called(self._scope.source.pick(rows), values)
             if result is not None:
                 return result
         raise Unavailable("no operator joins the values")
 
-    def _called(self, row: Operator, values: Sequence[Value]) -> AnyValue | None:
-        """The value of a call of the operator, bound; None where it does not take all of the values."""
+    def called(
+        self,
+        row: Operator,
+        values: Sequence[Value],
+        *,
+        before: Operator | None = None,
+        literals: float | None = None,
+    ) -> AnyValue | None:
+        """The value of a call of the operator, bound; None where it does not take all of the values. before: the
+        operator that is to take the result. literals: how often a constant is an operand, if not as often as usual."""
         s, source = self._scope, self._scope.source
         s.frame.module.drawing = row.name
-        s.leading = _with_literal(s, values)
+        share = self._knobs.literals if literals is None else literals
+        s.leading = _with_literal(s, values, self._last) if _takes_literal(values) and source.flip(share) else [*values]
+        s.link = Link(before is not None and before.rank is not None, self._changed if values else ())
         earlier = self._given.get(row.name, ()) if source.flip(self._knobs.likewise) else ()
         echo = Echo(source, earlier, self._knobs.likewise_anew)
         s.source = echo
@@ -188,7 +249,7 @@ class _Chain:
         except Unavailable:
             return None
         finally:
-            s.leading, s.source = [], source
+            s.leading, s.link, s.source = [], Link(), source
         free = relax.analysis.free_vars(drawn.call)
         if not all(any(var.same_as(value.expr) for var in free) for value in values):
             return None
@@ -199,39 +260,74 @@ class _Chain:
         if result is not None:
             self._given[row.name] = echo.given
             s.frame.module.operators[row.name] += 1
+            self._last, self._changed = row, _changed_axes(s, drawn, result)
         return result
 
 
-def _with_literal(s: Scope, values: Sequence[Value]) -> list[Value]:
-    """The operands of a link: the values, and possibly a constant."""
-    if not values:
-        return []
+def _changed_axes(s: Scope, drawn: Drawn, result: AnyValue) -> tuple[int, ...]:
+    """The axes along which the result has another extent than the first operand, aligned at the last axis."""
+    args = [*drawn.call.args] if isinstance(drawn.call, relax.Call) else []
+    operands = [v for v in s.values if isinstance(v, Value) and args and v.expr.same_as(args[0])]
+    if not operands or not isinstance(result, Value) or operands[0].dims is None or result.dims is None:
+        return ()
+    before = (None,) * (result.ndim - operands[0].ndim) + operands[0].dims
+    return tuple(axis for axis, dim in enumerate(result.dims) if dim != before[axis - result.ndim])
+
+
+def _by_way(rows: Sequence[Operator]) -> list[list[Operator]]:
+    """The operators by what they do to their operands: comparisons, casts, sums along axes, moves, and so on."""
+    ways: dict[tuple[Rounding, bool], list[Operator]] = {}
+    for row in rows:
+        ways.setdefault((row.rounding, row.elementwise), []).append(row)
+    return list(ways.values())
+
+
+def _takes_literal(values: Sequence[Value]) -> bool:
+    return len(values) == 1 and values[0].dtype != "bool" and values[0].dims is not None
+
+
+def _with_literal(s: Scope, values: Sequence[Value], last: Operator | None) -> list[Value]:
+    """The operands of a link: the value, which the last operator gave, and a constant."""
     dtype, dims = values[0].dtype, values[0].dims
-    if len(values) > 1 or dtype == "bool" or dims is None or not s.source.flip(s.knobs.chains.literals):
-        return list(values)
+    assert dims is not None
     known = all(isinstance(dim, int) and dim for dim in dims)
-    if known and len(dims) > 1 and s.source.flip(s.knobs.chains.along_axis):
-        literal = _along_an_axis(s, dims, dtype)
+    channels = last is not None and last.rank is not None
+    share = s.knobs.chains.along_channels if channels else s.knobs.chains.along_axis
+    if known and len(dims) > 1 and s.source.flip(share):
+        literal = _along_an_axis(s, dims, dtype, channels)
     else:
-        one = s.source.pick([n for n in _literals(s, dtype) if n >= 0 or not dtype.startswith("u")])
+        cast = last is not None and last.rounding is Rounding.CAST
+        one = s.source.pick([n for n in _literals(s, dtype, cast) if n >= 0 or not dtype.startswith("u")])
         literal = s.constant(dims if known and s.source.flip() else (), dtype, Range(one, one, True))
     return [literal, *values] if s.source.flip() else [*values, literal]
 
 
-def _literals(s: Scope, dtype: str) -> Sequence[int]:
+def _literals(s: Scope, dtype: str, cast: bool) -> Sequence[int]:
     """Numbers that are neutral or absorbing for some operators; of wide integers also those next to the ends of
-    narrower ones."""
-    if dtype not in ("int16", "int32", "int64") or not s.source.flip(s.knobs.chains.ends):
-        return SPECIAL
-    return ENDS[:6] if dtype == "int16" else ENDS
+    narrower ones, most often where a cast has made them wide."""
+    ends = _ends_within(dtype) if dtype in INTEGER else ()
+    return ends if ends and s.source.flip(s.knobs.chains.ends_after_cast if cast else s.knobs.chains.ends) else SPECIAL
 
 
-def _along_an_axis(s: Scope, dims: Sequence[Dim], dtype: str) -> Value:
-    """A constant with a number for each index of one of several axes, as a bias has, most often the second."""
-    axis = favour(s.source, 1, len(dims) - 1, 0)
+@cache
+def _ends_within(dtype: str) -> tuple[int, ...]:
+    """The ends of the integer dtypes that this one holds, and the numbers next to them."""
+    low, high = integer_limits(dtype)
+    held = [ends for ends in map(integer_limits, INTEGERS) if low < ends[0] and ends[1] < high]
+    return tuple(sorted({n + step for ends in held for n in ends if n for step in (-1, 0, 1) if n + step}))
+
+
+def _along_an_axis(s: Scope, dims: Sequence[Dim], dtype: str, channels: bool) -> Value:
+    """A constant with a number for each index of one of several axes, as a bias has, most often the second. channels:
+    where one of the axes is that of channels, it is not the first."""
+    axis = favour(s.source, 1, len(dims) - 1, *(() if channels else (0,)))
     lead = [1] * axis if s.source.flip() else []
     low = 0 if dtype.startswith("u") else -2
     return s.constant([*lead, dims[axis], *[1] * (len(dims) - 1 - axis)], dtype, Range(low, 3, True))
+
+
+def _part_of(s: Scope, bound: AnyValue | None) -> Value | None:
+    return None if bound is None else _part(s, bound)
 
 
 def _part(s: Scope, bound: AnyValue) -> Value | None:

@@ -108,6 +108,8 @@ class FunctionFrame:
     """It returns all of these in a tuple, in their order, and nothing else."""
     attributes: dict[str, Any] = field(default_factory=dict)
     """Attributes of the finished function."""
+    borrowed: list[str] = field(default_factory=list)
+    """Names of other variables that the next ones take, the last first: a name does not tell variables apart."""
     loss_place: int = 0
     """The place of the loss among the results."""
     loss: Var | None = None
@@ -140,7 +142,7 @@ class FunctionFrame:
     def new_var(self, ty: Type, *, dataflow: bool = False, stem: str | None = None) -> Var:
         """A fresh variable of this type."""
         self.serial += 1
-        name = f"{stem or self.prefix}{self.serial}"
+        name = self.borrowed.pop() if self.borrowed and stem is None else f"{stem or self.prefix}{self.serial}"
         return (tvm_api.relax.DataflowVar if dataflow else tvm_api.relax.Var)(name, ty)
 
     def draw_symbol(self, source: Source) -> SymbolicDim:

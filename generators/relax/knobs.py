@@ -37,6 +37,8 @@ class OperandKnobs:
     """A reduction names no axes."""
     negative_axis: float = 0.3
     """An axis is counted from the end."""
+    changed_axis: float = 0.7
+    """An operator of a chain goes along an axis that the one before it has made longer or shorter."""
     identity: float = 0.15
     """A permutation is the identity, which some passes drop."""
     negative_entry: float = 0.15
@@ -151,6 +153,22 @@ class ChainKnobs:
     others: float = 0.2
     """An operator that is not named is in a chain of named ones: what a pass does not know by name it may take for one
     that it knows."""
+    paired: float = 0.5
+    """A chain of named operators is a pair: one that does another thing than the one before it, which a pass that names
+    both joins."""
+    across: float = 0.5
+    """One of a pair is no elementwise operator, where the pass names such as well: it moves or sums what the other goes
+    over."""
+    paired_beyond: float = 0.4
+    """One of a pair is not named though operators of two ways are."""
+    named_first: float = 0.7
+    """Then the named one comes first: what is moved to its place may be anything."""
+    after_pair: float = 0.3
+    """A third operator follows: what reads the result must be given it."""
+    whole_before_cast: float = 0.6
+    """A pair that begins with a cast begins with integers, of which rewrites ask which is wider."""
+    named_dtype: float = 0.5
+    """A pair begins with a value of a dtype that the pass names, where it names any."""
     same: float = 0.3
     """An operator follows itself: passes merge two of a kind most."""
     likewise: float = 0.6
@@ -164,10 +182,16 @@ class ChainKnobs:
     literals: float = 0.35
     """An operator gets a constant: one number that is neutral or absorbing for some operators, or one for each index of
     an axis."""
+    literals_in_pair: float = 0.5
+    """The same of the second operator of a pair: a pass knows at once what becomes of a constant."""
     along_axis: float = 0.3
-    """The latter, which rewrites of biases and scales look for."""
+    """A constant is the latter, which rewrites of biases and scales look for."""
+    along_channels: float = 0.6
+    """The same after an operator that goes over windows, and has channels."""
     ends: float = 0.3
-    """The number lies at an end of a narrower dtype."""
+    """The number lies at an end of a narrower dtype, or next to it."""
+    ends_after_cast: float = 0.6
+    """The same where a cast has given the value."""
     ranked: float = 0.5
     """A chain begins with a value of the rank that one of its operators asks for."""
 
@@ -318,5 +342,3 @@ LARGE = Range(-50, 50, True)
 REAL = Range(-2.0, 2.0)
 SPECIAL = (0, 1, -1, 2)
 """Numbers that mean something to operators, as constants."""
-ENDS = (127, 128, -128, -129, 255, 256, 32767, 32768, -32769, 65535)
-"""The ends of narrow integers and what lies next to them; the first six fit 16 bits."""

@@ -19,6 +19,7 @@ from generators.relax.knobs import LARGE, REAL, SPECIAL, WHOLE
 from generators.relax.values import (
     AnyValue,
     Dim,
+    Link,
     SymbolicDim,
     TupleValue,
     Value,
@@ -72,6 +73,8 @@ class Scope:
         """Draws to make, by name, as soon as the block is closed."""
         self.leading: list[Value] = []
         """Values that the next operands should be, if they fit."""
+        self.link = Link()
+        """What an operator of a chain stands beside."""
 
     # --- operands ---------------------------------------------------------------------------------------
 
@@ -127,11 +130,7 @@ class Scope:
         return self.fresh(tuple(dims), dtype, self.draw_range(dtype, low, high))
 
     def like(
-        self,
-        value: Value,
-        dtypes: Sequence[str] | None = None,
-        low: float = -math.inf,
-        high: float = math.inf,
+        self, value: Value, dtypes: Sequence[str] | None = None, low: float = -math.inf, high: float = math.inf
     ) -> Value:
         """A tensor with the dims of `value` (and its dtype unless others are given), in [low, high]."""
         assert value.dims is not None
@@ -296,7 +295,9 @@ class Scope:
         """An axis of `value`, negative half of the time. Unavailable for rank 0."""
         if value.ndim == 0:
             raise Unavailable("rank 0 has no axis")
-        axis = self.source.integer(0, value.ndim - 1)
+        changed = [axis for axis in self.link.changed if axis < value.ndim]
+        again = changed and self.source.flip(self.knobs.operands.changed_axis)
+        axis = self.source.pick(changed) if again else self.source.integer(0, value.ndim - 1)
         return axis - value.ndim if self.source.flip() else axis
 
     def axes(self, value: Value) -> list[int] | int | None:

@@ -45,6 +45,15 @@ def broadcast(one: Sequence[Dim], other: Sequence[Dim]) -> bool:
     return all(a == b or a == 1 or b == 1 for a, b in zip(reversed(one), reversed(other), strict=False))
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What an operator of a chain stands beside. before_windows: its result goes to an operator over windows. changed:
+    the axes along which the operator before it has made its operand longer or shorter."""
+
+    before_windows: bool = False
+    changed: tuple[int, ...] = ()
+
+
 def dim_expr(dim: Dim) -> int | Expr:
     """The dimension as it is written into IR."""
     return dim if isinstance(dim, int) else dim.expr

@@ -52,12 +52,13 @@ def draw_accumulation(site: Site, _inner: Inner) -> Stmt:
     loop: Stmt = tirx.BufferStore(held.buffer, _NODES[kind](load(held, here).expr, element.expr), here)
     for point, length in reversed(list(zip(points, lengths, strict=True))):
         loop = tirx.For(point.term.expr, draft.number(0), length.expr, tirx.ForKind.SERIAL, loop)
-    draft.features.add("accumulation")
     begun = tirx.BufferStore(held.buffer, first.expr, here)
     value = load(held, here)
     if value.dtype != target.dtype:
         value = converted(site.operands([], 0), value, target.dtype)
-    return sequence(tirx.AllocBuffer(held.buffer), begun, loop, store(target, value, site.index_of(target)))
+    stored = store(target, value, site.index_of(target))
+    draft.features.add("accumulation")
+    return sequence(tirx.AllocBuffer(held.buffer), begun, loop, stored)
 
 
 def _can_be_added(tensor: DraftTensor) -> bool:

@@ -97,6 +97,16 @@ class Symbol:
         return min(self.value, 1)
 
 
+@dataclass(frozen=True, slots=True)
+class DraftState:
+    """What a draft held at some point, and holds again where what was drawn after it does not fit."""
+
+    tensors: tuple[DraftTensor, ...]
+    statements: tuple[Stmt, ...]
+    features: frozenset[str]
+    read: frozenset[str]
+
+
 @dataclass(slots=True)
 class FunctionDraft:
     """One function while it is drawn. Everything random comes from `source`."""
@@ -121,6 +131,15 @@ class FunctionDraft:
     drawn: int = 0
     """Statements drawn in a function without blocks."""
     _names: int = 0
+
+    def state(self) -> DraftState:
+        """What it holds now."""
+        return DraftState(tuple(self.tensors), tuple(self.statements), frozenset(self.features), frozenset(self.read))
+
+    def go_back(self, state: DraftState) -> None:
+        """Drops what was drawn since then, but for names, which stay taken."""
+        self.tensors, self.statements = list(state.tensors), list(state.statements)
+        self.features, self.read = set(state.features), set(state.read)
 
     def new_name(self, prefix: str) -> str:
         """A name that nothing in the function has."""

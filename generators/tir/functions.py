@@ -224,11 +224,11 @@ def draw_one(draft: FunctionDraft) -> None:
     """One stage; an elementwise one where the drawn kinds do not fit."""
     for _ in range(draft.knobs.blocks.tries):
         stage = STAGES[weighted(draft.source, _WEIGHTS)]
-        before, statements, features = list(draft.tensors), list(draft.statements), set(draft.features)
+        before = draft.state()
         try:
             stage(draft)
         except Unfit:
-            draft.tensors, draft.statements, draft.features = before, statements, features
+            draft.go_back(before)
             continue
         return
     draw_pointwise(draft)

@@ -59,14 +59,15 @@ def _once_more(
     draft: FunctionDraft, stage: _Stage, source: Source, before: Sequence[DraftTensor], given: Sequence[Choice]
 ) -> list[DraftTensor]:
     """The tensors of the second block, which finds the function as the first one did."""
-    knobs, statements = draft.knobs.likewise, list(draft.statements)
+    knobs = draft.knobs.likewise
+    draft.tensors = list(before)
     if not source.flip(knobs.differs):
-        draft.tensors = list(before)
         return _drawn(draft, stage, source, given)[0]
+    begun = draft.state()
     for _ in range(knobs.tries):
-        draft.tensors, draft.statements = list(before), list(statements)
+        draft.go_back(begun)
         made, _ = _drawn(draft, stage, source, given, knobs.anew)
-        if not structural_equal(statements[-1], draft.statements[-1], map_free_vars=True):
+        if not structural_equal(begun.statements[-1], draft.statements[-1], map_free_vars=True):
             break
     return made
 

@@ -286,8 +286,20 @@ def _strided(draft: FunctionDraft, count: int) -> _View:
     size = next(s for s in (draft.source.pick((2, 4, 3)), 1) if count % s == 0)
     if count < 4 or not draft.source.flip(draft.knobs.buffers.view_strided):
         return (count // size, size), ()
-    draft.features.add("view_strided")
-    return draft.source.pick((_turned, _every_other, _part_of_rows))(draft, count, size)
+    lengths, strides = draft.source.pick((_turned, _every_other, _part_of_rows))(draft, count, size)
+    if not _is_dense(lengths, strides):
+        draft.features.add("view_strided")
+    return lengths, strides
+
+
+def _is_dense(lengths: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether a view with these strides shows elements that follow each other in memory, in order."""
+    following = 1
+    for length, stride in reversed(list(zip(lengths, strides, strict=True))):
+        if length > 1 and stride != following:
+            return False
+        following *= length
+    return True
 
 
 def _turned(draft: FunctionDraft, count: int, size: int) -> _View:

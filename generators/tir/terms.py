@@ -194,10 +194,14 @@ def apply(row: Binary, a: Term, b: Term) -> Term | None:
 
 
 def cast(term: Term, dtype: str) -> Term:
-    """The value in another dtype; the caller sees to it that it fits, and that a float is whole where it must be."""
+    """The value in another dtype, in which the caller sees to it that it fits: an integer is what is before the point
+    of a float."""
     if term.dtype == dtype:
         return term
-    return Term(tirx.Cast(dtype, term.expr), dtype, term.range, term.fraction if is_float(dtype) else 0)
+    if is_float(dtype):
+        return Term(tirx.Cast(dtype, term.expr), dtype, term.range, term.fraction)
+    whole = Range(math.trunc(term.range.low), math.trunc(term.range.high), True)
+    return Term(tirx.Cast(dtype, term.expr), dtype, whole)
 
 
 def chosen(condition: Expr, then: Term, other: Term, *, lazily: bool) -> Term:

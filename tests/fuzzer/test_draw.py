@@ -18,12 +18,14 @@ from fuzzer.trial.options import options_of
 from fuzzer.trial.repertoire import repertoire_of
 from fuzzer.worker.draw import draw_experiment
 from fuzzer.worker.knobs import KNOBS
-from fuzzer.worker.plantings import Planting
+from fuzzer.worker.plantings import Planting, draw_plantings
+from generators.passes.loaded import rows_from_contracts
 from generators.passes.row import Role
 from generators.passes.table import PASSES, the
 from generators.program import Program
 from generators.program_facts import Feature
 from generators.recipes.recipe import Recipe
+from generators.source import SeededSource
 from generators.tir.relax_caller import CALLED
 from generators.unavailable import Unavailable
 from oracles.oracle import StepOracle
@@ -157,3 +159,12 @@ def test_recipes_share_a_block_unless_they_need_two_kinds() -> None:
     assert not Planting((dataflow,)).takes(plain)
     assert not Planting((anywhere,)).takes(Recipe("other", lambda scope: None, wants=Feature.SCALAR_LOSS))
     assert Planting((anywhere, plain)).plain and not Planting((anywhere, plain)).dataflow
+
+
+def test_dtypes_count_where_a_loaded_pass_names_no_operator() -> None:
+    """Then some programs hold chains on these, most hold another shape."""
+    row = rows_from_contracts(["Mine"], {})["Mine"]
+    row = replace(row, fires=replace(row.fires, vocabulary=replace(row.fires.vocabulary, dtypes=("int8",))))
+    planted = [draw_plantings(SeededSource(2, seed), [row], set()) for seed in range(200)]
+    named = sum(any("Mine" in r.name for planting in each for r in planting.recipes) for each in planted)
+    assert 20 < named < 120

@@ -16,6 +16,7 @@ from benchmarks.fires import fired
 from fuzzer.campaign.kinship import TRIALS
 from fuzzer.protocol import Plan, TriedDraws, TryDraws
 from fuzzer.trial.repertoire import Repertoire, repertoire_of
+from fuzzer.worker import kin
 from fuzzer.worker.draw import draw_experiment
 from fuzzer.worker.kin import FEW, kin_of, wants_trials
 from generators import tvm_api
@@ -106,6 +107,13 @@ def test_more_is_tried_until_each_pass_has_fired(seldom: tuple[Plan, Repertoire]
     assert 1 <= found.tried == found.of < TRIALS
     never = replace(repertoire, under_test=(*(repertoire.under_test or ()), "Normalize"))
     assert kin_of(plan, never, TryDraws(2, HANGS_S, 3)).tried == 5
+
+
+def test_trials_are_counted_beyond_a_byte(seldom: tuple[Plan, Repertoire], monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, repertoire = seldom
+    monkeypatch.setattr(kin, "_trial", lambda *_: kin._AppliedDraw(DEFAULT, (), ()))
+    applied, begun = kin._tried(plan, repertoire, TryDraws(300, HANGS_S))
+    assert len(applied) == begun == 300
 
 
 def test_nothing_is_tried_for_passes_with_shapes_nor_for_many() -> None:

@@ -92,6 +92,40 @@ def calls_external_function(program: Program) -> bool:
 EFFECT = any_of(has("relax.print"), has("relax.assert_op"), calls_external_function)
 
 
+def effect_in_branches_alone(program: Program) -> bool:
+    """Some private function is impure, and no binding outside of its branches is."""
+
+    def pure(value: Any) -> bool:
+        if not isinstance(value, tvm_api.Call):
+            return True
+        if isinstance(value.op, relax.GlobalVar):
+            return bool(tvm_api.type_of(value.op).purity)
+        return tvm_api.op_name(value) not in ("relax.print", "relax.assert_op") and not isinstance(
+            value.op, relax.ExternFunc
+        )
+
+    return any(
+        not f.is_pure and all(pure(binding.value) for block in f.body.blocks for binding in block.bindings)
+        for f in private_functions(program)
+    )
+
+
+def local_named_like_a_parameter(program: Program) -> bool:
+    """Some private function returns a variable that is no parameter and has the name of one."""
+
+    def results(function: Any) -> list[Any]:
+        bound = {b.var: b.value for block in function.body.blocks for b in block.bindings}
+        result = bound.get(function.body.body, function.body.body)
+        return list(result.fields) if isinstance(result, relax.Tuple) else [function.body.body]
+
+    return any(
+        not any(result.same_as(p) for p in f.params) and result.name in {p.name for p in f.params}
+        for f in private_functions(program)
+        for result in results(f)
+        if isinstance(result, relax.Var)
+    )
+
+
 def one_function_of_several_shapes(program: Program) -> bool:
     calls = [v for v in values_of(program) if isinstance(v, tvm_api.Call) and isinstance(v.op, relax.GlobalVar)]
     seen = {(call.op.name_hint, str([tvm_api.type_of(argument) for argument in call.args])) for call in calls}
@@ -312,6 +346,8 @@ PREDICATES: dict[str, Callable[[Program], bool]] = {
     "matmul_of_permuted_weights": any_of(feeds(PERMUTE, MATMUL), feeds(MATMUL, PERMUTE)),
     "match_cast_beside": match_cast,
     "impure_private": EFFECT,
+    "private_effect_in_branch": effect_in_branches_alone,
+    "private_names_of_parameters": local_named_like_a_parameter,
     "private_shared": calls_to_functions(2),
     "polymorphic_private": one_function_of_several_shapes,
     "kernel_unused_outputs": has("relax.call_tir"),

@@ -45,6 +45,15 @@ def test_elementwise_operators_get_scalars(name: str) -> None:
     assert 0 in ranks(name)
 
 
+OF_IMAGES = ("relax.image.", "relax.vision.roi", "relax.nn.conv", "relax.nn.max_pool", "relax.nn.avg_pool")
+
+
+@pytest.mark.parametrize("name", [name for name in OPERATORS if name.startswith(OF_IMAGES)])
+def test_operators_of_images_say_the_rank_that_they_ask_for(name: str) -> None:
+    seen = {harness.draw_row(OPERATORS[name], seed).call.args[0].ty.ndim for seed in range(8)}
+    assert seen == {OPERATORS[name].rank}
+
+
 @pytest.mark.deep
 def test_most_operators_take_several_ranks() -> None:
     assert sum(len(ranks(name)) > 1 for name in OPERATORS) > len(OPERATORS) - 2 * ONE_RANK

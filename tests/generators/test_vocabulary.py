@@ -183,6 +183,40 @@ def test_lambdas_and_decorated_functions_are_read_too(tmp_path: Path) -> None:
     assert operators_named(words_of(found["Cached"])) == ("relax.erf",)
 
 
+ENGLISH = """
+def folds(call):
+    '''Where a round pad of zeros is taken, nn.relu and relax.exp are split.'''
+    return call.op.name == "relax.nn.pad"
+
+PASSES = {"Mine": folds}
+"""
+
+
+def test_docstrings_name_operators_by_words_with_a_dot_alone(tmp_path: Path) -> None:
+    (tmp_path / "english.py").write_text(ENGLISH)
+    found = runpy.run_path(str(tmp_path / "english.py"), run_name="english")["PASSES"]
+    assert operators_named(words_of(found["Mine"])) == ("relax.exp", "relax.nn.pad", "relax.nn.relu")
+
+
+def test_a_long_list_of_operators_is_not_left_out(tmp_path: Path) -> None:
+    names = "abs exp log sqrt sigmoid tanh sin cos floor ceil round negative square erf sign trunc tan asin acos atan"
+    others = "add subtract multiply divide maximum minimum power"
+    (tmp_path / "many.py").write_text(f"PASSES = {{'Mine': lambda: '{names} {others} broadcast_to'.split()}}\n")
+    found = runpy.run_path(str(tmp_path / "many.py"), run_name="many")["PASSES"]
+    assert len(operators_named(words_of(found["Mine"]))) == 28
+
+
+def test_code_about_purity_and_names_gets_functions_for_it(tmp_path: Path) -> None:
+    (tmp_path / "pure.py").write_text(
+        "PASSES = {\n  'Pure': lambda f: f.is_pure,\n  'Asks': lambda op: op.get_attr('FPurity'),\n"
+        "  'Named': lambda f: f.params,\n}\n"
+    )
+    found = runpy.run_path(str(tmp_path / "pure.py"), run_name="pure")["PASSES"]
+    shapes = {name: set(shapes_named(words_of(make))) for name, make in found.items()}
+    assert "private_effect_in_branch" in shapes["Pure"] & shapes["Asks"]
+    assert shapes["Named"] == {"private_names_of_parameters"}
+
+
 OF_TIR = """
 from tvm import s_tir
 

@@ -65,6 +65,10 @@ class VectorLoopKnobs:
     """A vector condition has another side, whose statement may store to the same elements."""
     second: float = 0.4
     """A loop holds a second statement, which reads what the first has stored."""
+    divisors: tuple[int, ...] = (2, 3, 4, 5, 8)
+    """A lane is divided by one of these, or by the number of lanes."""
+    furthest: int = 5
+    """The largest number that is added to a lane before: vectors then reach over a multiple of the divisor."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from tvm import tirx
 
-from generators.source import Source
+from generators.source import Source, favour
 from generators.tir.conditions import draw_test
 from generators.tir.expressions import draw_value
-from generators.tir.function_draft import DraftTensor, Extent, load
+from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, load
 from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point
 from generators.tir.recipes.plain_knobs import KNOBS
@@ -43,6 +43,11 @@ def draw_vector_tail(source: Source) -> PrimProgram:
 def draw_lane_arithmetic(source: Source) -> PrimProgram:
     """Divisions, and choices by comparisons, of lanes."""
     return among(source, _lane_arithmetic)
+
+
+def draw_lane_quotients(source: Source) -> PrimProgram:
+    """Elements at a quotient or a remainder of a lane."""
+    return among(source, _lane_quotients)
 
 
 def _lanes(site: Site) -> Extent:
@@ -167,9 +172,39 @@ def _lane_arithmetic(site: Site) -> Stmt:
     return _vectorized(site, outer, inner, store(tensor, value, indices))
 
 
+def _lane_quotients(site: Site) -> Stmt:
+    """Each lane, a number after it, is divided: lanes of one vector then fall to one side of a multiple, or to both."""
+    draft, source = site.draft, site.draft.source
+    dtype = source.pick(NUMBERS)
+    outer, inner = counted(draft, _rows(site)), counted(draft, _lanes(site))
+    rows, lanes = outer[1].extent.value, inner[1].extent.value
+    target = new_filled(site, (outer[1].extent, inner[1].extent), dtype)
+    divisor, shift = source.pick((lanes, *KNOBS.vectors.divisors)), source.integer(0, KNOBS.vectors.furthest)
+    step = favour(source, 0, 1, lanes)
+    position: Expr = inner[0] if step == 0 else tirx.Add(_times(draft, outer[0], step), inner[0])
+    position = tirx.Add(position, draft.number(shift)) if shift else position
+    quotient, remainder = (node(position, draft.number(divisor)) for node in (tirx.FloorDiv, tirx.FloorMod))
+    quotients = draft.extent((step * (rows - 1) + lanes - 1 + shift) // divisor + 1)
+    dims, indices = source.pick(
+        (
+            ((quotients,), [quotient]),
+            ((draft.extent(divisor),), [remainder]),
+            ((quotients, draft.extent(divisor)), [quotient, remainder]),
+        )
+    )
+    element = load(new_filled(site, dims, dtype), list(indices))
+    draft.features.add("lane_quotients")
+    return _vectorized(site, outer, inner, store(target, element, [outer[0], inner[0]]))
+
+
+def _times(draft: FunctionDraft, index: Expr, factor: int) -> Expr:
+    return index if factor == 1 else tirx.Mul(index, draft.number(factor))
+
+
 RECIPES = (
     PrimRecipe("lane_arithmetic", draw_lane_arithmetic, host=True),
     PrimRecipe("lane_conditions", draw_lane_conditions, host=True),
+    PrimRecipe("lane_quotients", draw_lane_quotients, host=True),
     PrimRecipe("vectors_in_vector_loops", draw_nested_vectors, host=True),
     PrimRecipe("vector_tails", draw_vector_tail, host=True),
 )

@@ -13,9 +13,10 @@ from tvm import s_tir
 
 from generators import tvm_api
 from generators.source import SeededSource
-from generators.tir.functions import begun, finished
+from generators.tir.functions import begun, draw_one, finished
 from generators.tir.knobs import SCHEDULABLE, TirKnobs
 from generators.tir.likewise import draw_likewise
+from generators.tir.stages import draw_pointwise
 from generators.unavailable import Unavailable
 from oracles.ir.walk import nodes_of
 
@@ -65,6 +66,27 @@ def test_most_others_differ_and_some_in_the_init_alone() -> None:
     different = [(one, other) for one, other in found if not same(one, other)]
     assert len(different) > len(found) / 3
     assert any(same(one, other, inits=False) for one, other in different)
+
+
+def test_what_a_rejected_block_has_read_is_forgotten() -> None:
+    """Only what a block reads that stands may count as read: what nothing reads is shown as an output."""
+    for seed in range(300):
+        draft = begun(SeededSource(37, seed), SCHEDULABLE)
+        for _ in range(3):
+            draw_one(draft)
+        blocks = [block for statement in draft.statements for block in nodes_of(statement, s_tir.SBlock)]
+        assert draft.read <= {str(region.source.name) for block in blocks for region in block.reads}, seed
+
+
+def test_a_draft_goes_back_to_what_it_held() -> None:
+    draft = begun(SeededSource(31, 1), SCHEDULABLE)
+    state = draft.state()
+    names = {draft.new_name("x")}
+    draw_pointwise(draft)
+    draft.read.add("x")
+    assert draft.state() != state
+    draft.go_back(state)
+    assert draft.state() == state and draft.new_name("x") not in names
 
 
 def same(one: Any, other: Any, *, inits: bool = True) -> bool:

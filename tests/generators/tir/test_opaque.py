@@ -19,10 +19,16 @@ from tvm import s_tir, tirx
 
 from generators import tvm_api
 from generators.source import SeededSource
+from generators.tir import accumulations
+from generators.tir.function_draft import Unfit
 from generators.tir.functions import draw_prim_func
 from generators.tir.knobs import DEFAULT
+from generators.tir.opaque import draw_sequence
 from generators.tir.prim_program import PrimProgram
+from generators.tir.recipes.surroundings import among
+from generators.tir.site import Site
 from generators.tir.swarm import EVERY, draw_unusual
+from oracles.ir.walk import nodes_of
 from oracles.reference.tir import run_prim_func
 
 SEEDS = 200
@@ -156,3 +162,43 @@ def test_neighbours_have_to_do_with_each_other() -> None:
     assert counts["loops"] > 0.3 * SEEDS
     assert counts["branches"] > 0.03 * SEEDS
     assert counts["elements"] > 0.15 * SEEDS
+
+
+def is_dense(buffer: Any) -> bool:
+    """Whether its elements follow each other in memory, in order."""
+    following, dense = 1, True
+    for length, stride in reversed(list(zip(map(int, buffer.shape), map(int, buffer.strides), strict=True))):
+        dense = dense and (length == 1 or stride == following)
+        following *= length
+    return dense
+
+
+def test_a_view_counts_as_strided_where_its_elements_lie_apart_or_in_another_order() -> None:
+    strided = 0
+    for seed in range(600):
+        program = draw_prim_func(SeededSource(19, seed), NEVER_PLAIN)
+        views = [node.buffer for node in nodes_of(program.func.body, tirx.DeclBuffer)]
+        apart = any(not is_dense(view) for view in views if len(view.strides))
+        assert apart == ("view_strided" in program.features), seed
+        strided += apart
+    assert strided > 5
+
+
+def test_an_accumulation_that_does_not_fit_leaves_no_feature(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+
+    def unfit(*_: object) -> None:
+        raise Unfit("never")
+
+    def planted(site: Site) -> Any:
+        site.draft.features.discard("accumulation")
+        monkeypatch.setattr(accumulations, "store", unfit)
+        with pytest.raises(Unfit):
+            accumulations.draw_accumulation(site, draw_sequence)
+        monkeypatch.undo()
+        tried.append("accumulation" in site.draft.features)
+        return draw_sequence(site)
+
+    for seed in range(20):
+        among(SeededSource(3, seed), planted)
+    assert tried == [False] * 20

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from generators.ranges import Range
-from generators.tir.terms import INTEGER_BINARY, Binary, Term, apply, bounded, capacity, clipped, constant, fits
+from generators.tir.terms import INTEGER_BINARY, Binary, Term, apply, bounded, capacity, cast, clipped, constant, fits
 
 
 def truncated(a: int, b: int) -> int:
@@ -55,6 +55,14 @@ def test_what_may_overflow_is_refused() -> None:
     add = next(row for row in INTEGER_BINARY if row.name == "add")
     assert apply(add, large, large) is None
     assert apply(add, clipped(large, 20), clipped(large, 20)) is not None
+
+
+@pytest.mark.parametrize(("low", "high", "whole"), [(-0.5, 2.75, (0, 2)), (-3.5, -0.25, (-3, 0)), (0.5, 0.75, (0, 0))])
+def test_a_cast_to_an_integer_is_what_is_before_the_point(low: float, high: float, whole: tuple[int, int]) -> None:
+    term = Term(constant(low, "float32").expr, "float32", Range(low, high), 2)
+    drawn = cast(term, "int32")
+    assert (drawn.range, drawn.fraction) == (Range(*whole, True), 0)
+    assert cast(term, "float64").range == term.range and cast(term, "float64").fraction == 2
 
 
 @pytest.mark.parametrize(
