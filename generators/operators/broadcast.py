@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from tvm.relax import op
@@ -109,6 +110,17 @@ def _divide(a: Array, b: Array) -> Array | Scalar:
     return a / b
 
 
+def _by_divisors(meaning: NumpyMeaning) -> NumpyMeaning:
+    """The meaning of a division or of its remainder: of whole numbers by zero there is none, and built code dies."""
+
+    def divided(a: Array, b: Array) -> Array | Scalar:
+        if b.dtype.kind in "iu" and np.broadcast(a, b).size and (b == 0).any():
+            raise ZeroDivisionError("a whole number is divided by zero")
+        return meaning(a, b)
+
+    return divided
+
+
 def _power(s: Scope) -> tuple[Value, Value]:
     a = s.tensor(FLOAT, low=2**-3, high=8)
     return a, s.broadcastable(a, -3, 3)
@@ -160,17 +172,18 @@ _BOOL_PAIR = _operands(("bool",))
 _INT_PAIR = _operands(INTEGER)
 _SHIFT = _operands(("int32", "int64", "uint8", "int16"), low=0, high=4, left=(0, 64))
 
-_NOT_ZERO = ((1, between(0.5, math.inf)),)
+_NOT_ZERO = ((1, replace(between(1.0, math.inf), of_floats=False)),)
 _BASE = ((0, between(0.5, 4.0)),)
 OPERATORS = (
     _binary("add", np.add, Range.__add__, Rounding.RING, weight=10, specials=COMPUTED),
     _binary("subtract", np.subtract, Range.__sub__, Rounding.RING, weight=6, specials=SUBTRACTED),
     _binary("multiply", np.multiply, Range.__mul__, Rounding.RING, weight=8, specials=MULTIPLIED),
-    _binary("divide", _divide, _quotient, operands=_divisors, domains=_NOT_ZERO, specials=DIVIDED,
+    _binary("divide", _by_divisors(_divide), _quotient, operands=_divisors, domains=_NOT_ZERO, specials=DIVIDED,
             of_integers=_truncated_quotient),
-    _binary("floor_divide", np.floor_divide, _floor_quotient, Rounding.STEP, _divisors, domains=_NOT_ZERO),
-    _binary("floor_mod", np.mod, _remainder, Rounding.STEP, _divisors, domains=_NOT_ZERO),
-    _binary("mod", np.fmod, _remainder, Rounding.STEP, _divisors, domains=_NOT_ZERO),
+    _binary("floor_divide", _by_divisors(np.floor_divide), _floor_quotient, Rounding.STEP, _divisors,
+            domains=_NOT_ZERO),
+    _binary("floor_mod", _by_divisors(np.mod), _remainder, Rounding.STEP, _divisors, domains=_NOT_ZERO),
+    _binary("mod", _by_divisors(np.fmod), _remainder, Rounding.STEP, _divisors, domains=_NOT_ZERO),
     _binary("power", np.power, lambda a, b: Range(0, 8.0**3), operands=_power, ulps=16, domains=_BASE),
     _binary("atan2", np.arctan2, lambda a, b: Range(-4, 4), operands=_operands(FLOAT, low=1)),
     _binary("log_add_exp", np.logaddexp, lambda a, b: Range(min(a.low, b.low), max(a.high, b.high) + 1),

@@ -57,7 +57,9 @@ def operator_result(
             terms = terms_of(*[_refilled(a, feed) for a in arguments], **attributes) if terms_of else None
             return _bounded(row, leaves, evaluate, dtype_of, terms, floor, sampling)
         result = evaluate([leaf.value if isinstance(leaf, Tensor) else leaf for leaf in leaves])
-    except (ValueError, IndexError, ZeroDivisionError, OverflowError) as error:
+    except ZeroDivisionError as error:
+        raise Trap("division-by-zero", row.name) from error
+    except (ValueError, IndexError, OverflowError) as error:
         raise Trap("operand", f"{row.name}: {error}") from error
     return _wrapped(row, result, dtype_of)
 
