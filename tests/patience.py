@@ -57,6 +57,7 @@ LEFT = {
     "fuzzer.engines.cluster_workforce.SLICE_S": "how long a slice should take, no limit on it",
     "fuzzer.engines.cluster_workforce.LOOK_S": "how often a cluster is looked at",
     "fuzzer.engines.cluster_workforce.EMPTY_S": "tests that wait for a cluster raise it",
+    "fuzzer.campaign.interrupts.SAME_S": "two signals within it are one; tests that send two wait for longer",
     "fuzzer.processes.pool.LOOK_S": "how often workers are looked at",
     "fuzzer.processes.pool.STOPPED_S": "only of workers that a signal has stopped",
     "fuzzer.plugin.budget.GRANT_S": "CPU seconds, of which a busy machine takes no more",

@@ -59,8 +59,8 @@ from reports.tally import Tally
 
 GRACE_S = 25.0
 """Seconds after the campaign's time in which waiting failures are still reduced and confirmed."""
-_MOST_S = 1e9
-"""Stands for no limit in a message: JSON has no infinity."""
+_NO_LIMIT = 1e9
+"""Seconds that stand for no limit in a message: JSON has no infinity."""
 
 
 class CampaignLoop:
@@ -207,7 +207,7 @@ class CampaignLoop:
             command, slot.on_known = self.failures.next(left + GRACE_S)
             pool.command(slot, command, self.now)
         elif drawing and (indices := self.deck.deal(pool.batch)):
-            pool.command(slot, JudgeCases(indices, min(left, _MOST_S)), self.now)
+            pool.command(slot, JudgeCases(indices, min(left, _NO_LIMIT)), self.now)
 
     def _tried(self, found: TriedDraws) -> None:
         """Cases are dealt out from now on, and the time of the campaign begins."""

@@ -19,10 +19,10 @@ from contextlib import closing
 
 from fuzzer.errors import EnvironmentFault, UsageError, tell
 from fuzzer.oneshot.messages import Reply, Request
+from fuzzer.processes import pool
 from fuzzer.processes.guard import end_stopped
 from fuzzer.processes.lines import Lines
 from fuzzer.processes.output import Output
-from fuzzer.processes.pool import STOPPED_S
 from fuzzer.processes.start import module_command, worker_environment
 from fuzzer.protocol import Done, Ready, Refused, Warned
 from fuzzer.versions import require_tvm
@@ -120,7 +120,7 @@ def _heard(process: subprocess.Popen[bytes], limit_s: float, look: Callable[[], 
         output.register(selector)
         while (left := start + allowed - time.monotonic()) > 0:
             look()
-            if stopped.look() and stopped.seconds > STOPPED_S:
+            if stopped.look() and stopped.seconds > pool.STOPPED_S:
                 raise EnvironmentFault("the process that does the work was stopped by a signal; a pass may do that")
             if not selector.select(min(left, LOOK_S)):
                 continue

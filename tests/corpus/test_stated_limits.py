@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy
 import pytest
 import tvm
-from tvm import relax
+from tvm import relax, tirx
 from tvm.relax.transform.legalize_ops import grad, nn
 from tvm.script import ir as I
 from tvm.script import relax as R
+from tvm.script import tirx as T
 
 from corpus.registry import SHIPPED, read_registry
 
@@ -98,6 +99,13 @@ class ConstantInAGroup:
         return a
 
 
+@I.ir_module
+class LongLiteral:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((T.int64(1),), "float32"), n: T.int64):
+        A[n | T.int64(-8589934592)] = T.float32(1)
+
+
 def two_of_one_name() -> tvm.IRModule:
     """TVMScript would give the second parameter another name."""
     x, other = (relax.Var("x", relax.TensorType((1,), "float32")) for _ in range(2))
@@ -106,7 +114,7 @@ def two_of_one_name() -> tvm.IRModule:
 
 def said_by(*passes: str, module: object) -> str:
     """What the last of the passes raises."""
-    *before, last = (eval(text, {"relax": relax, "numpy": numpy}) for text in passes)
+    *before, last = (eval(text, {"relax": relax, "tirx": tirx, "numpy": numpy}) for text in passes)
     for transform in before:
         module = transform(module)
     with pytest.raises(Exception) as raised:
@@ -122,6 +130,7 @@ def test_the_quotes_are_what_tvm_says() -> None:
     lower = said_by(*(f"relax.transform.{name}()" for name in order), module=Relu)
     constant = said_by(*(f"relax.transform.{name}()" for name in ("LegalizeOps", "FuseTIR")), module=ConstantInAGroup)
     bound = said_by("relax.transform.BindParams('main', {'x': numpy.ones(1, 'float32')})", module=two_of_one_name())
+    literal = said_by("tirx.transform.ForceNarrowIndexToInt32()", module=LongLiteral)
     library = Path(tvm.__file__).parent / "lib" / "libtvm_compiler.so"
     with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         place = data.find(b"missing known shapes")
@@ -133,6 +142,7 @@ def test_the_quotes_are_what_tvm_says() -> None:
         "lift-transform-params-shared-transform-true-wants-the-same": lift,
         "lift-transform-params-shared-transform-types": types,
         "gradient-target-bfloat16": target,
+        "force-narrow-literal": literal,
         "lower-runtime-builtin-wants-lower-alloc-tensor-first": lower,
         "legalize-ops-leaves-convolutions-with-other-output-layouts": inspect.getsource(nn),
         "[Relax] FuseTIR takes no functions with tensor constants": constant,

@@ -120,7 +120,7 @@ def test_run_hands_on_every_option(passfuzz: Any, fake: Any, tmp_path: Path) -> 
         "--shard",
         "2/4",
         "--on",
-        "ray://h",
+        "dask://h",
         "--out",
         tmp_path,
     )
@@ -131,7 +131,7 @@ def test_run_hands_on_every_option(passfuzz: Any, fake: Any, tmp_path: Path) -> 
     assert (settings.targets, settings.passes, settings.oracles) == (("cuda", "llvm"), ("Mine", "@tir"), ("purity",))
     assert (settings.load, settings.corpus) == (tmp_path / "mine.py", tmp_path)
     assert (settings.known, settings.fail_on) == (tmp_path / "known.jsonl", ("A",))
-    assert (settings.shard.index, settings.shard.count, settings.on, settings.out) == (1, 4, "ray://h", tmp_path)
+    assert (settings.shard.index, settings.shard.count, settings.on, settings.out) == (1, 4, "dask://h", tmp_path)
 
 
 def test_run_without_tvm_says_how_to_get_it(

@@ -101,7 +101,7 @@ def test_a_one_shot_process_whose_pipe_is_held_has_ended(holders: Path) -> None:
 
 
 def test_a_one_shot_process_that_stays_stopped_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ask, "STOPPED_S", 0.3)
+    monkeypatch.setattr(pool, "STOPPED_S", 0.3)
     text = "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"
     with (
         Path(os.devnull).open() as nothing,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from corpus.own import is_own
 from corpus.rate import ReproRate
 from corpus.replayable import CORPUS
 from corpus.store import read_case
+from fuzzer.campaign.interrupts import SAME_S
 from fuzzer.commands import reduce as reduce_command
 from fuzzer.commands.reduce import ReduceOptions, reduce_case
 from fuzzer.commands.reduce_output import FILES, ReductionOutput, identity, output_of_reduction
@@ -126,6 +128,7 @@ def test_a_second_ctrl_c_says_where_the_smallest_is(passfuzz: Any, answering: An
     def answer(request: Request, hear: Any, look: Any) -> list[Reply]:
         heard(hear, KEPT, BETTER)
         os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(2 * SAME_S)
         os.kill(os.getpid(), signal.SIGINT)
         raise AssertionError("it goes on")
 
