@@ -94,7 +94,7 @@ def run(
     go_on_under(tvm, context.obj)
     status = _run(settings, as_json)
     if last_word is not None:
-        driver.say_last_word(last_word)
+        driver.say_last_word(last_word, status)
     raise typer.Exit(status)
 
 

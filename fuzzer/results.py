@@ -12,6 +12,7 @@ from fuzzer.errors import ExitStatus
 from fuzzer.versions import Probe
 from generators.case import Tier
 from generators.json_values import JsonObject
+from oracles.evidence import Died
 from reports.causes import causes_of
 from reports.finding_row import FindingRow
 from reports.matrix import Column, Matrix, ReplayRow
@@ -60,8 +61,10 @@ class CampaignResult:
                 return f"{what}: the generator is wrong, or a loaded pass has spoilt the process ({self._some_loaded})"
             return f"{what}: the generator is wrong"
         unshown = not self.new_tiers and not any(row.culprit in self.loaded for row in self.findings)
-        if self.loaded and unshown and self.tally.died > MAX_DIED_SHARE * self.tally.generated:
-            often = f"{number_of(self.tally.died, 'time')} in {number_of(self.tally.generated, 'case')}"
+        shown = sum(row.count for row in self.findings if isinstance(row.evidence, Died))
+        died = self.tally.died - shown
+        if self.loaded and unshown and died > MAX_DIED_SHARE * self.tally.generated:
+            often = f"{number_of(died, 'time')} in {number_of(self.tally.generated, 'case')}"
             what = f"{often} a process ended before its time, or was stopped for good"
             return f"{what}, and no script shows it again: a loaded pass spoils its process ({self._some_loaded})"
         if self.tally.cases == 0 and not self.interrupted:

@@ -41,7 +41,7 @@ class Interrupts:
         if self.happened and time.monotonic() - self._first_at > SAME_S:
             raise KeyboardInterrupt
         if not self.happened:
-            self.happened, self._first_at = True, time.monotonic()
+            self._first_at, self.happened = time.monotonic(), True
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

@@ -263,10 +263,11 @@ class CampaignLoop:
 
     def _lost_worker(self, pool: Workforce, lost: WorkerLost, about: Command | None) -> None:
         """Its cases and its failure are dealt out again, and another worker takes its place."""
+        given_up = False
         match about:
             case JudgeCases(indices):
-                if self.deck.lost(indices) is not None:
-                    self._give_up_case("worker killed, twice")
+                if given_up := self.deck.lost(indices) is not None:
+                    self._give_up_case("worker killed, twice", counted=lost.stopped)
             case Reduce(_, token) | Confirm(_, token):
                 if self.failures.awaits(token):
                     self.failures.ended_early(token, f"the worker was lost: {lost.how}")
@@ -285,11 +286,13 @@ class CampaignLoop:
             mine = "" if self.settings.load is None else f"; a pass of {self.settings.load} may end them"
             self.fault = f"{self.losses.in_a_row} worker processes ended in a row, the last one {lost.how}{mine}"
         else:
-            self.tally.add(Tally(died=lost.stopped, skipped={"worker process lost": 1}))
+            stops = int(lost.stopped and not given_up)
+            self.tally.add(Tally(died=stops, skipped={"worker process lost": 1}))
             pool.replace()
 
-    def _give_up_case(self, reason: str) -> None:
-        self.tally.add(Tally(generated=1, died=1, skipped={reason: 1}))
+    def _give_up_case(self, reason: str, counted: bool = False) -> None:
+        """counted: its first end was, among the processes that ended before their time."""
+        self.tally.add(Tally(generated=1, died=int(not counted), skipped={reason: 1}))
 
     def _count(self, judged: Judged) -> None:
         """All about one case: what was counted, what failed, and what another process is to be asked."""

@@ -37,9 +37,9 @@ def last_word_descriptor() -> int | None:
     return int(descriptor)
 
 
-def say_last_word(descriptor: int) -> None:
-    """The campaign has ended and its files are written: its exit status is its own."""
-    os.write(descriptor, b".")
+def say_last_word(descriptor: int, status: int) -> None:
+    """The campaign has ended with this exit status, and its files are written."""
+    os.write(descriptor, bytes([status]))
 
 
 def in_child(arguments: Sequence[str]) -> int:
@@ -61,13 +61,15 @@ def in_child(arguments: Sequence[str]) -> int:
         status = child.wait()
     os.set_blocking(heard, False)  # what Ray has started may hold the other end
     try:
-        ended_itself = bool(os.read(heard, 1))
+        said = os.read(heard, 1)
     except BlockingIOError:
-        ended_itself = False
+        said = b""
     finally:
         os.close(heard)
-    if ended_itself or status in (ExitStatus.WRONG_USAGE, ExitStatus.OWN_FAULT, ExitStatus.INTERRUPTED):
-        return status
+    if status in (ExitStatus.WRONG_USAGE, ExitStatus.OWN_FAULT, ExitStatus.INTERRUPTED, ExitStatus.NO_READER):
+        return status  # Ray gives none of these; the last two also say what became of stdout.
+    if said:
+        return said[0]
     if forwarding.sent:
         raise KeyboardInterrupt
     raise EnvironmentFault(

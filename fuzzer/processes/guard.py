@@ -67,7 +67,7 @@ def end(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> int:
 
 def end_stopped(process: subprocess.Popen[bytes]) -> int:
     """The same for one that a signal has stopped: it goes on, so that it does what it is asked next: to end."""
-    for pid in (process.pid, *children(process.pid)):
+    for pid in (process.pid, *children(process.pid)) if process.poll() is None else ():
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
     return end(process)

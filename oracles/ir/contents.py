@@ -71,23 +71,31 @@ def _variables(function: RelaxFunction) -> Iterator[Var]:
 
 
 def guarded_division(module: IRModule) -> str:
-    """In what a PrimFunc chooses whether to divide integers by what is no constant, in words; "" where in nothing.
+    """In what the PrimFuncs choose whether to divide integers by what is no constant, in words; "" where they divide
+    outside of such a choice as well, or not at all.
 
     Built code computes both branches of a Select (`tirx.Select`), and one of an if_then_else. Division is the one thing
     that ends it by SIGFPE."""
-    functions = [function for _, function in prim_funcs(module)]
-    chosen = [one for function in functions for one in nodes_of(function.body, tirx.Select)]
-    if any(_divides(branch) for one in chosen for branch in (one.true_value, one.false_value)):
-        return "an integer division in a Select"
-    calls = [one for function in functions for one in nodes_of(function.body, T.Call)]
-    choices = [one for one in calls if (T.op_name(one) or "").endswith(".if_then_else")]
-    divides = any(_divides(branch) for one in choices for branch in one.args[1:])
-    return "an integer division in an if_then_else" if divides else ""
+    bodies = [function.body for _, function in prim_funcs(module)]
+    chosen = [one for body in bodies for one in nodes_of(body, tirx.Select)]
+    calls = [one for body in bodies for one in nodes_of(body, T.Call)]
+    lazy = [one for one in calls if (T.op_name(one) or "").endswith(".if_then_else")]
+    every = {division for body in bodies for division in _divisions(body)}
+    eagerly = {found for one in chosen for side in (one.true_value, one.false_value) for found in _divisions(side)}
+    lazily = {found for one in lazy for side in one.args[1:] for found in _divisions(side)}
+    if not every or every - eagerly - lazily:
+        return ""
+    return f"an integer division in {'a Select' if every == eagerly else 'an if_then_else'}"
 
 
-def _divides(value: Node) -> bool:
-    divisions = nodes_of(value, (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod))
-    return any("int" in str(one.ty) and not isinstance(one.b, tirx.IntImm) for one in divisions)
+def _divisions(value: Node) -> list[Node]:
+    """Those of integers by what is no constant."""
+    found = nodes_of(value, (tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod))
+    return [one for one in found if "int" in str(one.ty) and not _is_constant(one.b)]
+
+
+def _is_constant(divisor: Node) -> bool:
+    return isinstance(divisor.value if isinstance(divisor, tirx.Broadcast) else divisor, tirx.IntImm)
 
 
 # --- PrimFuncs of sblocks -------------------------------------------------------------------------------

@@ -94,8 +94,9 @@ def _telling(removed: set[IRKind], added: set[IRKind]) -> tuple[set[IRKind], set
         gone, come = gone - set(_OF_LOOPS), come - set(_OF_LOOPS)
     if gone or come:
         return gone, come
-    told = (removed | added) - _OF_STATEMENTS
-    return (removed & told, added & told) if told else (removed, added)
+    if (removed | added) & (_ARITHMETIC - _ATOMS):  # Flattening moves statements whatever else a pass does.
+        return removed - _OF_STATEMENTS, added - _OF_STATEMENTS
+    return removed, added
 
 
 def _statements(body: Stmt) -> list[Stmt]:

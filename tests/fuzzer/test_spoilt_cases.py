@@ -10,6 +10,7 @@ import pytest
 from fuzzer.errors import ExitStatus
 from fuzzer.results import CampaignResult
 from generators.case import Tier
+from oracles.evidence import Died
 from reports.finding_row import row_of
 from reports.tally import Tally
 from tests.reports.reports_data import finding
@@ -42,3 +43,10 @@ def test_a_finding_of_another_pass_does_not_say_what_a_loaded_one_does(culprit: 
     tally = Tally(cases=12, generated=12, died=12)
     found = replace(row_of(finding()), culprit=culprit)
     assert (CampaignResult(tally, (found,), 1.0, loaded=("MyP",)).fault() is None) == clean
+
+
+def test_deaths_that_a_finding_of_any_pass_shows_are_no_fault_of_a_loaded_one() -> None:
+    tally = Tally(cases=12, generated=12, died=4)
+    found = replace(row_of(finding()), culprit="codegen", evidence=Died("SIGSEGV"), count=3)
+    assert CampaignResult(tally, (found,), 1.0, loaded=("MyP",)).fault() is None
+    assert CampaignResult(tally, (replace(found, count=1),), 1.0, loaded=("MyP",)).fault() is not None

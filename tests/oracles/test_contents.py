@@ -82,6 +82,7 @@ class Module:
         ("T.if_then_else(i == 1, 7 // T.max(A[i], 1), 0)", "int32", "an if_then_else"),
         ("T.if_then_else(7 // T.max(A[i], 1) == 1, A[i], 0)", "int32", ""),
         ("T.Select(i == 1, T.float32(7) / A[i], T.float32(0))", "float32", ""),
+        ("T.Select(i == 1, 7 // T.max(A[i], 1), 0) + T.Div(A[i], A[0])", "int32", ""),
     ],
 )
 def test_what_chooses_whether_integers_are_divided_by_what_is_no_constant(value: str, dtype: str, guard: str) -> None:

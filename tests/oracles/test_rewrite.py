@@ -300,3 +300,25 @@ def test_what_inlines_a_function_is_told_by_the_arguments(column: str, number: s
     after = tvm.tirx.transform.InlinePrivateFunctions()(before)
     removed, _ = kinds_changed(before["prim"], after["prim"])
     assert set(map(str, removed)) == {kind}
+
+
+FLATTENED = """
+@I.ir_module
+class Module:
+    @T.prim_func(s_tir=True)
+    def prim(A: T.Buffer((8,), "int32"), B: T.Buffer((4,), "int32")):
+        {declared}
+        for i in range(4):
+            {target}[i] = A[{index}]
+"""
+
+
+@pytest.mark.parametrize(("index", "changed"), [("i", ({"Add"}, set())), ("i + 1", (set(), {"DeclBuffer", "SeqStmt"}))])
+def test_statements_that_come_with_every_flattening_tell_where_no_arithmetic_does(
+    index: str, changed: tuple[set[str], set[str]]
+) -> None:
+    before = module_of(FLATTENED.format(declared="", target="B", index="i + 1"))
+    declared = 'C = T.decl_buffer((4,), "int32", data=B.data)'
+    after = module_of(FLATTENED.format(declared=declared, target="C", index=index))
+    removed, added = kinds_changed(before["prim"], after["prim"])
+    assert (set(map(str, removed)), set(map(str, added))) == changed

@@ -44,7 +44,8 @@ from oracles.verdict import CODEGEN, CRASH, Failed
 LIMIT_S = 30.0
 """Seconds that looking may take; what is not found by then is unknown."""
 _LOOKING = "looking for the cause"
-_OF_DIVISION = "SIGFPE"
+_BY_ZERO = Died("SIGFPE")
+"""How built code ends that divides integers by zero."""
 _VM_CODEGEN = "src/relax/backend/vm/codegen_vm.cc"
 
 
@@ -153,7 +154,7 @@ def _at_death(look: Look) -> FailureFacts:
     """What the module holds, and the pass of a build that was running when the process ended, if any."""
     died = isinstance(look.failed.evidence, Died) and not look.blames_pass
     found = _of_module(look, running=running_at_death(look) if died else "")
-    guarded = guarded_division(look.case.module) if look.failed.evidence == Died(_OF_DIVISION) else ""
+    guarded = guarded_division(look.case.module) if dies_when_run(look) and look.failed.evidence == _BY_ZERO else ""
     return replace(found, holds=(guarded,)) if guarded else found
 
 

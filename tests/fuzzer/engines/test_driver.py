@@ -24,7 +24,7 @@ word = driver.last_word_descriptor()
 assert word is not None and driver.last_word_descriptor() is None
 {does}
 """
-SAYS = "driver.say_last_word(word); "
+SAYS = "driver.say_last_word(word, {status}); "
 
 
 def ended(monkeypatch: pytest.MonkeyPatch, does: str) -> int:
@@ -37,7 +37,16 @@ def ended(monkeypatch: pytest.MonkeyPatch, does: str) -> int:
 
 @pytest.mark.parametrize("status", [0, 1, 2, 3, 130, 141])
 def test_a_status_after_the_last_word_is_that_of_the_campaign(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
-    assert ended(monkeypatch, f"{SAYS}sys.exit({status})") == status
+    assert ended(monkeypatch, f"{SAYS.format(status=status)}sys.exit({status})") == status
+
+
+@pytest.mark.parametrize("does", ["os._exit(1)", "os.abort()", "os.kill(os.getpid(), 9)"])
+def test_an_end_after_the_last_word_changes_no_status(monkeypatch: pytest.MonkeyPatch, does: str) -> None:
+    assert ended(monkeypatch, f"{SAYS.format(status=0)}{does}") == 0
+
+
+def test_what_became_of_stdout_after_the_last_word_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ended(monkeypatch, f"{SAYS.format(status=0)}sys.exit(141)") == 141
 
 
 @pytest.mark.parametrize("status", [2, 3, 130])
@@ -51,10 +60,17 @@ def test_an_end_without_a_last_word_is_no_finding(monkeypatch: pytest.MonkeyPatc
         ended(monkeypatch, does)
 
 
-def test_a_grandchild_that_holds_the_pipe_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forked, it has the other end; it ends with the test."""
-    held = "os.set_inheritable(word, True); os.fork() or os.execvp('sleep', ['sleep', '1']); "
-    assert ended(monkeypatch, f"{held}{SAYS}sys.exit(1)") == 1
+def test_a_grandchild_that_holds_the_pipe_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It lives on when the child has ended without a word."""
+    number = tmp_path / "number"
+    holds = f"open({str(number)!r}, 'w').write(str(os.getpid())), os.execvp('sleep', ['sleep', '{HANGS_S:g}'])"
+    held = f"os.set_inheritable(word, True); os.fork() or ({holds}); "
+    waits = f"import time; [time.sleep(0.01) for _ in iter(lambda: os.path.exists({str(number)!r}), True)]; "
+    try:
+        with pytest.raises(EnvironmentFault, match="before its time"):
+            ended(monkeypatch, f"{held}{waits}os._exit(1)")
+    finally:
+        os.kill(int(number.read_text()), signal.SIGKILL)
 
 
 def test_a_signal_is_forwarded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
