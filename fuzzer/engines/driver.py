@@ -18,7 +18,7 @@ from oracles.family import die_with_parent
 ENDING = "ray"
 """The engine that ends its driver."""
 _SAYS = "PASSFUZZ_LAST_WORD"
-"""The process that a child is of, and the descriptor on which it says that its campaign has come to its own end."""
+"""The number of the parent, and the descriptor on which a child says that its campaign has come to its own end."""
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -79,7 +79,7 @@ def in_child(arguments: Sequence[str]) -> int:
 
 
 class _Forwarding:
-    """A context in which what this process is told is told to a child, also what comes before there is one; what is
+    """A context in which the signals to this process go to a child, also those that come before there is one. What is
     ignored (nohup) stays ignored. sent: whether there was a signal."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class _Forwarding:
         return self
 
     def to(self, child: subprocess.Popen[bytes]) -> None:
-        """The child, which is told what has come by now."""
+        """The child, which gets what has come by now."""
         self._child = child
         for number in self._early:
             child.send_signal(number)

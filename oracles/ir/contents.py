@@ -16,6 +16,7 @@ from generators.dtypes import is_float
 from generators.operators.table import OPERATORS
 from generators.tvm_api import IRModule, Node, PrimFunc, RelaxFunction, Stmt, Var
 from oracles.ir.kinds import ELEMENTWISE, IRKind, Piece, words_of
+from oracles.ir.regions import choices
 from oracles.ir.rewrite import VALUES_IN_MOST_MODULES, is_elementwise, value_kind
 from oracles.ir.tir_rewrite import kinds_of
 from oracles.ir.walk import CALL, VAR, bindings, nodes_of, prim_funcs, relax_functions
@@ -78,8 +79,7 @@ def guarded_division(module: IRModule) -> str:
     that ends it by SIGFPE."""
     bodies = [function.body for _, function in prim_funcs(module)]
     chosen = [one for body in bodies for one in nodes_of(body, tirx.Select)]
-    calls = [one for body in bodies for one in nodes_of(body, T.Call)]
-    lazy = [one for one in calls if (T.op_name(one) or "").endswith(".if_then_else")]
+    lazy = [one for body in bodies for one in choices(body)]
     every = {division for body in bodies for division in _divisions(body)}
     eagerly = {found for one in chosen for side in (one.true_value, one.false_value) for found in _divisions(side)}
     lazily = {found for one in lazy for side in one.args[1:] for found in _divisions(side)}

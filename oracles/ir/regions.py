@@ -45,7 +45,7 @@ def unguarded_divisions(module: IRModule) -> int:
     the larger of something and a positive literal."""
     found = 0
     for _, function in prim_funcs(module):
-        guards = [*nodes_of(function.body, tirx.IfThenElse), *_choices(function.body)]
+        guards = [*nodes_of(function.body, tirx.IfThenElse), *choices(function.body)]
         guarded = {division for guard in guards for division in _doubtful(guard)}
         found += sum(division not in guarded for division in _doubtful(function.body))
     return found
@@ -155,7 +155,8 @@ def _is(expr: Expr, number: int) -> bool:
     return isinstance(expr, tirx.IntImm) and int(expr.value) == number
 
 
-def _choices(body: Stmt) -> list[Node]:
+def choices(body: Stmt) -> list[Node]:
+    """The calls of if_then_else, which compute one of their branches."""
     calls = nodes_of(body, T.Call)
     return [call for call in calls if getattr(call.op, "name", "").endswith(".if_then_else")]
 
