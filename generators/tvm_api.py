@@ -303,6 +303,13 @@ def visit(node: Node, kinds: type[Node] | tuple[type[Node], ...], seen: Callable
         tvm_ffi.structural_map(node, (kinds, lambda found: (seen(found), found)[1]))
 
 
+def jumps(body: Stmt) -> bool:
+    """Whether something in the body of a loop ends a loop or an iteration."""
+    names: set[str | None] = set()
+    visit(body, Call, lambda call: names.add(op_name(call)))
+    return bool(names & {"tirx.break_loop", "tirx.continue_loop"})
+
+
 def kind_of(node: Node) -> str:
     """The name of a node's class, as the newest release calls it."""
     name = type(node).__name__

@@ -98,6 +98,9 @@ class FeatureKnobs:
     local_functions: float = 0.04
     """Functions inside of functions: few passes handle them, and what they do to one hides other faults."""
 
+    named: float = 0.5
+    """Each feature that the code of a loaded pass is about: it may as well ask for it in order to pass over it."""
+
     @property
     def shares(self) -> tuple[tuple[Feature, float], ...]:
         """Each feature with its share."""

@@ -134,5 +134,7 @@ def _of_relax(source: Source, wanted: Wanted) -> Program:
     if wanted.lowers and wanted.target.threads:
         firing += (the(Role.BINDS_THREADS),)  # its shapes become kernels in which threads work together
     wants = {want for row in (*wanted.rows.drawn, *firing) for want in row.fires.wants}
+    named = dict.fromkeys(feature for row in wanted.rows.drawn for feature in row.fires.vocabulary.features)
+    wants |= {feature for feature in named if source.flip(KNOBS.feature.named)}
     features = {*wants, *(want for want, share in KNOBS.feature.shares if source.flip(share))}
     return draw_program(source, patterns=draw_plantings(source, firing, features), wants=frozenset(features))

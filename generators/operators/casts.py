@@ -53,10 +53,12 @@ def _wider(dtype: str) -> tuple[str, ...]:
 
 
 def _draw_astype(s: Scope) -> Drawn:
-    """In a chain on integers, most casts go to an integer dtype, half of these to one that holds all values: rewrites
-    ask which is wider."""
+    """In a chain, some casts go back to the dtype before the last operator. On integers, most of the others go to an
+    integer dtype, half of these to one that holds all values: rewrites ask which is wider."""
     given = s.leading[0].dtype if s.leading else ""
-    if given in INTEGER and s.source.flip(KNOBS.elementwise.whole_cast):
+    if s.link.origin and s.source.flip(KNOBS.elementwise.cast_back):
+        dtype = s.link.origin
+    elif given in INTEGER and s.source.flip(KNOBS.elementwise.whole_cast):
         dtype = s.source.pick((s.source.flip() and _wider(given)) or INTEGER)
     else:
         dtype = weighted(s.source, _TARGETS)
@@ -92,8 +94,10 @@ def _cast(x: Array, dtype: str) -> Array | Scalar:
 def _per_channel(s: Scope, x: Value, dtype: str, axis: int, low: float, high: float) -> Value:
     """A scale or zero point for `x`: a scalar, one element, or one element per channel along `axis`."""
     assert x.dims is not None
-    one: tuple[tuple[Dim, ...], ...] = ((), (1,))
-    dims = favour(s.source, (x.dims[axis],), *one) if x.ndim else s.source.pick(one)
+    options: tuple[tuple[Dim, ...], ...] = ((), (1,), *(((x.dims[axis],),) if x.ndim else ()))
+    led = [led.dims for led in s.leading if led.dtype == dtype and led.dims in options]
+    dims = led[0] if led else favour(s.source, options[-1], *options[:2]) if x.ndim else s.source.pick(options)
+    assert dims is not None
     return s.tensor((dtype,), dims=dims, low=low, high=high)
 
 
@@ -103,15 +107,18 @@ def _parameters(s: Scope, x: Value) -> tuple[int, Value, Value]:
         s, x, "float32" if s.source.flip(KNOBS.elementwise.scale_float32) else "float16", axis, 0.25, 4
     )
     # Integer data minus a float16 zero point is rounded to float16, which shows in no operand's or result's dtype.
-    dtypes = KNOBS.elementwise.zero_dtypes
-    zero = weighted(s.source, dtypes if is_float(x.dtype) else dtypes[:-1])
+    dtypes = KNOBS.elementwise.zero_dtypes if is_float(x.dtype) else KNOBS.elementwise.zero_dtypes[:-1]
+    led = [led.dtype for led in s.leading if led.dtype in dict(dtypes)]
+    zero = led[0] if led else weighted(s.source, dtypes)
     return axis, scale, _per_channel(s, x, zero, axis, 0 if zero == "uint8" else -ZERO_POINT, ZERO_POINT)
 
 
 def _draw_quantize(s: Scope) -> Drawn:
     x = s.tensor(("float32", "float16"))
     axis, scale, zero = _parameters(s, x)
-    dtype = s.source.pick(("int8", "uint8", "int16"))
+    dtype = weighted(s.source, KNOBS.elementwise.quantized_dtypes)
+    if s.link.origin in dict(KNOBS.elementwise.quantized_dtypes) and s.source.flip():
+        dtype = s.link.origin
     ends = [v / f for v in (x.range.low, x.range.high) for f in (scale.range.low, scale.range.high)]
     low, high = integer_limits(dtype)
     values = Range(round(min(ends)) + zero.range.low, round(max(ends)) + zero.range.high, True).clipped(low, high)
@@ -121,7 +128,8 @@ def _draw_quantize(s: Scope) -> Drawn:
 def _draw_dequantize(s: Scope) -> Drawn:
     low, high = integer_limits("int32")  # in which LegalizeOps subtracts the zero point
     dtypes = ("int8", "uint8", "int16", "int32", "float32", "float16")
-    x = s.tensor(dtypes, low=low + ZERO_POINT, high=high - ZERO_POINT)
+    narrow = s.source.flip(KNOBS.elementwise.dequantized_narrow)
+    x = s.tensor(dtypes[:2] if narrow else dtypes, low=low + ZERO_POINT, high=high - ZERO_POINT)
     axis, scale, zero = _parameters(s, x)
     dtype = "float32" if s.source.flip(KNOBS.elementwise.dequantized_float32) else "float16"
     return Drawn(op.dequantize(x.expr, scale.expr, zero.expr, axis, dtype), (x.range - zero.range) * scale.range)

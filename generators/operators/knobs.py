@@ -53,10 +53,16 @@ class ElementwiseKnobs:
     """prelu has one slope for all channels."""
     whole_cast: float = 0.7
     """astype takes an integer to an integer dtype, in a chain."""
+    cast_back: float = 0.25
+    """astype gives the dtype that the operand before the last operator of a chain had."""
     scale_float32: float = 0.8
     """Scales of quantisation are float32, else float16."""
     zero_dtypes: tuple[tuple[str, int], ...] = (("int8", 3), ("int32", 3), ("uint8", 2), ("int16", 1), ("float16", 1))
     """(dtype, weight) of zero points, most often those of quantised models; float16 last, for float data alone."""
+    quantized_dtypes: tuple[tuple[str, int], ...] = (("int8", 3), ("uint8", 2), ("int16", 1))
+    """(dtype, weight) of what quantize gives, most often those of quantised models."""
+    dequantized_narrow: float = 0.6
+    """dequantize is given such, else any number."""
     dequantized_float32: float = 0.7
     """dequantize gives float32, else float16."""
 
@@ -300,6 +306,8 @@ class SlicingKnobs:
     """strided_slice promises bounds in range."""
     stepped: float = 0.6
     """strided_slice names strides."""
+    long: float = 0.4
+    """A slice has many elements to take from."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,12 +47,18 @@ def _written(s: Scope, position: int, length: int, stride: int) -> int:
     return position - length if position < length and s.source.flip(KNOBS.slicing.from_the_end) else position
 
 
+def _long(s: Scope) -> tuple[int, ...] | None:
+    """In some cases many elements along the last axis: with a stride too, a slice then leaves several, of which another
+    slice takes some."""
+    return (s.source.pick((6, 8, 12)),) if s.source.flip(KNOBS.slicing.long) else None
+
+
 def _draw_strided_slice(s: Scope) -> Drawn:
     """Strides may be left out; `assume_inbound` goes with bounds in range and positive strides.
 
     With a negative one TVM infers the extent by a ceiling division that holds for positive divisors only.
     """
-    x = s.tensor(EVERY, (1, 5))
+    x = s.tensor(EVERY, (1, 5), minimum=_long(s))
     assert x.dims is not None
     inbound = s.source.flip(KNOBS.slicing.inbound)
     stepped = s.source.flip(KNOBS.slicing.stepped)
@@ -119,7 +125,7 @@ def _canonical(begin: int, end: int, stride: int, length: int) -> tuple[int, int
 
 def _draw_dynamic_strided_slice(s: Scope) -> Drawn:
     """The bounds are constants, or tensors that hold one known number, so that the result's shape is known."""
-    x = s.tensor(EVERY, (1, 5), static=True)
+    x = s.tensor(EVERY, (1, 5), static=True, minimum=_long(s))
     assert x.shape is not None
     rows = []
     for length in x.shape:

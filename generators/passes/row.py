@@ -241,6 +241,8 @@ class Vocabulary:
     """Operators that the code of the pass names: chains of them are drawn."""
     dtypes: tuple[str, ...] = ()
     """Dtypes that it names: some of these chains are of such values."""
+    features: tuple[Feature, ...] = ()
+    """What its programs have in a share of the cases, since the code asks for such nodes."""
 
 
 @dataclass(frozen=True, slots=True)

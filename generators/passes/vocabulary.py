@@ -72,21 +72,26 @@ SHAPES = {
 to tell several times."""
 PRIM_SHAPES = {
     "While": ("counting_up",),
+    "Cast": ("narrow_products",),
+    "Bind": ("kept_values",),
+    "For": ("last_turns",),
     "assume": ("facts_in_one_place",),
     "DeclBuffer": ("second_names",),
     "continue_loop": ("jumps",),
     "break_loop": ("jumps",),
     "IfThenElse": ("first_turns",),
     "SeqStmt": ("several_stores", "joined_loops"),
-    "AllocBuffer": ("carried_lives", "joined_loops"),
+    "AllocBuffer": ("carried_lives", "joined_loops", "recurrences"),
     **dict.fromkeys(("VECTORIZED", "Ramp"), ("lane_quotients", "lane_arithmetic", "lane_conditions")),
 }
 """The shapes of PrimFunc that hold a node or an intrinsic of TIR in a way that matters."""
 BLOCK_SHAPES = {"match_buffers": ("matched_regions",)}
 """The same for passes of blocks, by fields of these."""
+FEATURES = dict.fromkeys(("Constant", "GenericConst"), Feature.CONSTANTS)
+"""Features of programs by the nodes that they are about: constants have had two names."""
 _OF_PROGRAMS = frozenset({Feature.NUM_INPUT, Feature.SYMBOLIC, Feature.CONSTANTS, Feature.SCALAR_LOSS})
 """Features without which recipes are not planted, or programs are none for the pass."""
-_NODES = SHAPES.keys() | PRIM_SHAPES.keys() | BLOCK_SHAPES.keys()
+_NODES = SHAPES.keys() | PRIM_SHAPES.keys() | BLOCK_SHAPES.keys() | FEATURES.keys()
 _GROUPS = frozenset(parts[1] for parts in (name.split(".") for name in OPERATORS) if len(parts) > 2)
 
 
@@ -98,7 +103,13 @@ def with_vocabulary(row: PassRow, make: Callable[..., object], folder: Path | No
     if not row.fires.recipes:
         return like
     shapes = (*shapes_named(words), *like.fires.vocabulary.shapes)
-    named = replace(like.fires.vocabulary, operators=operators_named(words), shapes=shapes, dtypes=dtypes_named(words))
+    named = replace(
+        like.fires.vocabulary,
+        operators=operators_named(words),
+        shapes=shapes,
+        dtypes=dtypes_named(words),
+        features=tuple(dict.fromkeys(feature for word, feature in FEATURES.items() if word in words)),
+    )
     return replace(like, fires=replace(like.fires, vocabulary=named))
 
 

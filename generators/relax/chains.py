@@ -11,10 +11,11 @@ from typing import Any
 
 from tvm import relax
 
+from generators import tvm_api
 from generators.dtypes import INTEGERS, integer_limits
 from generators.operators.row import Operator, Rounding
 from generators.operators.table import OPERATORS
-from generators.ranges import Range
+from generators.ranges import NARROW, Range, ends_of
 from generators.relax.body import attempt
 from generators.relax.knobs import SPECIAL
 from generators.relax.scope import EVERY, FLOAT, INTEGER, Drawn, Scope
@@ -121,7 +122,12 @@ def _before(s: Scope, first: Operator, second: Operator, dtypes: Sequence[str]) 
     if rank is not None and (first.rank is None or some):
         widest = 4 if rank > 3 else 6
         return [s.tensor(some or FLOAT, dims=[s.source.pick((2, 3, 4, widest)) for _ in range(rank)])]
-    return [s.tensor((s.source.pick(some),))] if some else []
+    if not some:
+        return []
+    dtype = s.source.pick(some)
+    if first.rounding is Rounding.CAST and dtype in NARROW and s.source.flip(s.knobs.chains.ends_before_cast):
+        return [s.fresh(tuple(_rich_dims(s)), dtype, s.source.pick(ends_of(dtype)))]
+    return [s.tensor((dtype,))]
 
 
 def _start(s: Scope, rank: int | None, named_dtypes: Sequence[str]) -> Value:
@@ -148,6 +154,8 @@ def _rich_dims(s: Scope) -> list[Dim]:
     """Two to five dims with some elements each, one of them in some cases with one, which broadcasts."""
     rank = _rank(s)
     dims: list[Dim] = [s.source.pick((2, 3, 4, 5) if rank < 4 else (2, 3)) for _ in range(rank)]
+    if rank < 4 and s.source.flip(s.knobs.chains.long):
+        dims[s.source.integer(0, rank - 1)] = s.source.pick((8, 9, 12))
     if s.source.flip(s.knobs.chains.one_broadcasts):
         dims[s.source.integer(0, rank - 1)] = 1
     return dims
@@ -159,7 +167,8 @@ def _is_rich(value: Value, elements: int) -> bool:
 
 class _Chain:
     """The calls of one chain: `last` is the operator of the newest, `changed` the axes along which that has another
-    extent than its operand, `given` the choices made for each operator."""
+    extent than its operand, `origin` the dtype of that, `beside` its other operands, `given` the choices made for each
+    operator."""
 
     def __init__(self, scope: Scope, rows: Sequence[Operator], *, named: bool = False) -> None:
         self._scope = scope
@@ -168,6 +177,8 @@ class _Chain:
         self._named = named
         self._last: Operator | None = None
         self._changed: tuple[int, ...] = ()
+        self._beside: list[Value] = []
+        self._origin = ""
         self._given: dict[str, list[Any]] = {}
 
     @property
@@ -239,8 +250,9 @@ class _Chain:
         s, source = self._scope, self._scope.source
         s.frame.module.drawing = row.name
         share = self._knobs.literals if literals is None else literals
-        s.leading = _with_literal(s, values, self._last) if _takes_literal(values) and source.flip(share) else [*values]
-        s.link = Link(before is not None and before.rank is not None, self._changed if values else ())
+        s.leading = self._led(values, share)
+        windows = before is not None and before.rank is not None
+        s.link = Link(windows, self._changed, self._origin) if values else Link(windows)
         earlier = self._given.get(row.name, ()) if source.flip(self._knobs.likewise) else ()
         echo = Echo(source, earlier, self._knobs.likewise_anew)
         s.source = echo
@@ -261,7 +273,19 @@ class _Chain:
             self._given[row.name] = echo.given
             s.frame.module.operators[row.name] += 1
             self._last, self._changed = row, _changed_axes(s, drawn, result)
+            self._beside, self._origin = _beside(s, drawn, values), _origin(drawn)
         return result
+
+    def _led(self, values: Sequence[Value], literals: float) -> list[Value]:
+        """What the operands of a call should be: these values, and beside them a constant, or what was beside the
+        operand of the call before, as in what undoes that one."""
+        source = self._scope.source
+        windows = self._last is not None and self._last.rank is not None
+        if values and self._beside and not windows and source.flip(self._knobs.same_beside):
+            return [*values, *(value for value in self._beside if not source.flip(self._knobs.other_beside))]
+        if _takes_literal(values) and source.flip(literals):
+            return _with_literal(self._scope, values, self._last)
+        return [*values]
 
 
 def _changed_axes(s: Scope, drawn: Drawn, result: AnyValue) -> tuple[int, ...]:
@@ -272,6 +296,20 @@ def _changed_axes(s: Scope, drawn: Drawn, result: AnyValue) -> tuple[int, ...]:
         return ()
     before = (None,) * (result.ndim - operands[0].ndim) + operands[0].dims
     return tuple(axis for axis, dim in enumerate(result.dims) if dim != before[axis - result.ndim])
+
+
+def _origin(drawn: Drawn) -> str:
+    """The dtype of a call's first operand; "" where that is no tensor."""
+    first = drawn.call.args[0] if isinstance(drawn.call, relax.Call) and drawn.call.args else None
+    ty = None if first is None else tvm_api.type_of(first)
+    return str(ty.dtype) if isinstance(ty, tvm_api.TensorType) else ""
+
+
+def _beside(s: Scope, drawn: Drawn, values: Sequence[Value]) -> list[Value]:
+    """The operands of a call that are none of these values; where there are none, those after the first."""
+    args = [*drawn.call.args] if isinstance(drawn.call, relax.Call) else []
+    named = [v for arg in args[0 if values else 1 :] for v in s.values if isinstance(v, Value) and v.expr.same_as(arg)]
+    return [v for v in named if not any(v.expr.same_as(value.expr) for value in values)]
 
 
 def _by_way(rows: Sequence[Operator]) -> list[list[Operator]]:

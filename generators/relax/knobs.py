@@ -141,6 +141,8 @@ class ChainKnobs:
     """Elements of a value, along more than one dim, that operators can show their axes on."""
     enriched: float = 0.8
     """A chain begins with such a value instead of one with fewer elements."""
+    long: float = 0.2
+    """One dim of such a value is long: what slices and windows leave of it can be cut again."""
     one_broadcasts: float = 0.2
     """One dim of such a value is 1."""
     alike: float = 0.35
@@ -167,6 +169,8 @@ class ChainKnobs:
     """A third operator follows: what reads the result must be given it."""
     whole_before_cast: float = 0.6
     """A pair that begins with a cast begins with integers, of which rewrites ask which is wider."""
+    ends_before_cast: float = 0.4
+    """Those are near the ends of their dtype, out of which what follows then comes unless the cast is done first."""
     named_dtype: float = 0.5
     """A pair begins with a value of a dtype that the pass names, where it names any."""
     same: float = 0.3
@@ -184,6 +188,11 @@ class ChainKnobs:
     an axis."""
     literals_in_pair: float = 0.5
     """The same of the second operator of a pair: a pass knows at once what becomes of a constant."""
+    same_beside: float = 0.4
+    """Its other operands are those of the call before: what was added is subtracted again, what was quantised with
+    a scale is multiplied by it."""
+    other_beside: float = 0.25
+    """Each of these is another one all the same."""
     along_axis: float = 0.3
     """A constant is the latter, which rewrites of biases and scales look for."""
     along_channels: float = 0.6

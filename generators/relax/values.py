@@ -48,10 +48,12 @@ def broadcast(one: Sequence[Dim], other: Sequence[Dim]) -> bool:
 @dataclass(frozen=True, slots=True)
 class Link:
     """What an operator of a chain stands beside. before_windows: its result goes to an operator over windows. changed:
-    the axes along which the operator before it has made its operand longer or shorter."""
+    the axes along which the operator before it has made its operand longer or shorter. origin: the dtype of that
+    operand; "" for none."""
 
     before_windows: bool = False
     changed: tuple[int, ...] = ()
+    origin: str = ""
 
 
 def dim_expr(dim: Dim) -> int | Expr:

@@ -29,10 +29,10 @@ class Cell:
         kind = tirx.Add if number >= 0 else tirx.Sub
         return tirx.BufferStore(self.tensor.buffer, kind(self.now.expr, int32(abs(number))), [self.zero])
 
-    def around(self, first: int, loop: Stmt) -> Stmt:
-        """The loop after the memory of what it counts by, which begins at `first`."""
+    def around(self, first: int, loop: Stmt, *after: Stmt) -> Stmt:
+        """The loop, and statements that follow it, after the memory of what it counts by, which begins at `first`."""
         begun = tirx.BufferStore(self.tensor.buffer, int32(first), [self.zero])
-        return sequence(tirx.AllocBuffer(self.tensor.buffer), begun, loop)
+        return sequence(tirx.AllocBuffer(self.tensor.buffer), begun, loop, *after)
 
 
 def new_cell(draft: FunctionDraft, most: int) -> Cell:

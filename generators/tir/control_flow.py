@@ -10,13 +10,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import tvm
-import tvm_ffi
 from tvm import tirx
 
 from generators import tvm_api
 from generators.ranges import Range
 from generators.source import favour
-from generators.tir.cell import as_index, new_cell
+from generators.tir.cell import Cell, as_index, new_cell
 from generators.tir.conditions import draw_test
 from generators.tir.expressions import draw_condition, draw_value
 from generators.tir.function_draft import Extent, FunctionDraft, Unfit, load
@@ -68,7 +67,7 @@ def draw_loop_over(site: Site, header: Header, inner: Inner) -> Stmt:
         body = _for_some(draft, raw, body, lambda: inner(elsewhere))
     kind = tirx.ForKind.SERIAL
     # TVM takes loops that something jumps out of as plain serial ones alone (annotate_irregular_loop.cc).
-    irregular = Unusual.JUMP in draft.unusual and _jumps(body)
+    irregular = Unusual.JUMP in draft.unusual and tvm_api.jumps(body)
     regular = Unusual.UNROLLED in draft.unusual and not irregular
     if (
         extent.static
@@ -120,18 +119,6 @@ def _draw_header(site: Site) -> Header:
     start = favour(source, 0, 1, -2, 3)
     stepped = extent.static and Unusual.STEP in site.draft.unusual
     return Header(extent, start, favour(source, 1, 2, 3) if stepped else 1)
-
-
-def _jumps(body: Stmt) -> bool:
-    """Whether something in the body ends a loop or an iteration."""
-    names: set[str | None] = set()
-
-    def look(call: Expr) -> Expr:
-        names.add(tvm_api.op_name(call))
-        return call
-
-    tvm_ffi.structural_map(body, (tvm_api.Call, look))
-    return bool(names & {"tirx.break_loop", "tirx.continue_loop"})
 
 
 def _counted(site: Site, raw: Term, extent: Extent, start: int, step: int) -> Point:
@@ -210,7 +197,7 @@ def _other(site: Site, inner: Inner) -> Stmt:
 
 
 def draw_while(site: Site, inner: Inner) -> Stmt:
-    """A while with a counter of its own, which goes down in every iteration."""
+    """A while with a counter of its own, which goes down in every iteration; what follows may read it."""
     draft = site.draft
     count = draft.source.integer(0, 5)
     budget(site, count)
@@ -223,7 +210,14 @@ def draw_while(site: Site, inner: Inner) -> Stmt:
     deeper = site.inside(*[Point(turn, draft.extent(count))] if count else [], turns=count, in_loop=False)
     body = sequence(left.plus(-1), inner(deeper))
     draft.features.add("while")
+    _readable(site, left)
     return left.around(count, tirx.While(condition, body))
+
+
+def _readable(site: Site, cell: Cell) -> None:
+    """In some cases, statements that follow read where the number has come to."""
+    if site.draft.source.flip(site.draft.knobs.loops.counter_readable):
+        site.values.append(cell.now)
 
 
 def draw_gate(site: Site, inner: Inner) -> Stmt:
@@ -243,6 +237,7 @@ def draw_gate(site: Site, inner: Inner) -> Stmt:
         body = sequence(body, passed.plus(1))
     draft.features.add("gate")
     loop = tirx.For(var, draft.number(0), draft.number(turns), tirx.ForKind.SERIAL, body)
+    _readable(site, passed)
     return passed.around(0, loop)
 
 

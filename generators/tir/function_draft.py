@@ -9,6 +9,7 @@ from typing import TypeAlias
 from tvm import tirx
 from typing_extensions import TypedDict, Unpack
 
+from generators.dtypes import integer_limits
 from generators.ranges import TRUTH, Range
 from generators.source import Source, weighted
 from generators.tir.knobs import SYMBOL_LIMIT, TirKnobs
@@ -198,6 +199,10 @@ class FunctionDraft:
         return Range(0, max(extent.high - 1, 0), True)
 
 
+_BYTES = ("int8", "uint8")
+"""Of these large numbers go up to the ends, less one that has no negative: no product fits there."""
+
+
 def input_range(draft: FunctionDraft, dtype: str) -> Range:
     """The range of an input: small whole numbers, on which sums and products stay exact; rarely larger ones, whose
     products no longer fit the narrow types."""
@@ -207,6 +212,9 @@ def input_range(draft: FunctionDraft, dtype: str) -> Range:
     low, high = source.pick(((-4, 4), (0, 3), (-8, 8), (1, 5), (-1, 1), (-7, -1)))
     if dtype.startswith("u"):
         low, high = sorted((abs(low), abs(high)))
+    if dtype in _BYTES and source.flip(draft.knobs.inputs.large):
+        low, high = integer_limits(dtype)
+        low = -high if low else 0
     elif dtype.startswith(("int", "float64")) and source.flip(draft.knobs.inputs.large):
         top = min(int(capacity(dtype)), 1000)
         low, high = -top, top

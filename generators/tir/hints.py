@@ -51,6 +51,11 @@ def _one_of(*values: object) -> HintValue:
     return lambda source, node: source.pick(values)
 
 
+def _regular(*values: object) -> HintValue:
+    """Nothing jumps out of loops that have such a hint (AnnotateIrregularLoop)."""
+    return lambda source, loop: None if tvm_api.jumps(loop.body) else source.pick(values)
+
+
 _EXTENT = _one_of(1, 4, 16, 32, 64)
 HINTS: Mapping[str, Hint] = {
     "buffer_dim_align": Hint(s_tir.SBlock, _alignment),
@@ -64,8 +69,8 @@ HINTS: Mapping[str, Hint] = {
     "meta_schedule.unroll_explicit": Hint(s_tir.SBlock, _EXTENT),
     "meta_schedule.unroll_implicit": Hint(s_tir.SBlock, _EXTENT),
     "meta_schedule.vectorize": Hint(s_tir.SBlock, _EXTENT),
-    "pragma_auto_unroll_max_step": Hint(tirx.For, _one_of(0, 1, 4, 8, 16, 64)),
-    "pragma_unroll_explicit": Hint(tirx.For, _one_of(0, 1)),
+    "pragma_auto_unroll_max_step": Hint(tirx.For, _regular(0, 1, 4, 8, 16, 64)),
+    "pragma_unroll_explicit": Hint(tirx.For, _regular(0, 1)),
     "layout_free_buffers": Hint(tirx.PrimFunc, _weights),
 }
 """By name (constants of include/tvm/s_tir/stmt.h and include/tvm/tirx/stmt.h)."""

@@ -67,6 +67,8 @@ class LoopKnobs:
     """The others do something else, instead of nothing."""
     while_on_data: float = 0.4
     """A while asks data, too."""
+    counter_readable: float = 0.5
+    """The number that a loop counts by is read after it."""
     recurrence_forward: float = 0.7
     """A recurrence reads earlier elements, else later ones."""
 

@@ -165,4 +165,5 @@ def both(draft: FunctionDraft, one: Term, other: Term) -> Term:
     joined = apply(BY_NAME[draft.source.pick(names)], one, other)
     if joined is not None:
         return joined
-    return apply(BY_NAME["max"], one, other) or one
+    larger = tirx.Max(one.expr, other.expr)  # held by every dtype that holds both
+    return Term(larger, one.dtype, one.range.maximum(other.range), max(one.fraction, other.fraction))

@@ -196,3 +196,35 @@ def live_share(programs: int) -> float:
 
 def test_most_of_a_program_is_seen_in_its_result_and_some_is_dead() -> None:
     assert 0.6 < live_share(450) < 0.95
+
+
+def test_what_undoes_a_call_has_the_other_operands_of_that() -> None:
+    pairs = [
+        pair for bs in named_chains(("quantize", "dequantize"), 300) for pair in joined(bs, "dequantize", "quantize")
+    ]
+    both = [reader for made, reader in pairs if reader.args[1].same_as(made.args[1])]
+    back = [reader for made, reader in pairs if reader.ty.dtype == made.args[0].ty.dtype]
+    assert len(pairs) > 60
+    assert len(both) > 0.15 * len(pairs) and any(r.args[2].same_as(m.args[2]) for m, r in pairs)
+    assert len(back) > 0.3 * len(pairs)
+
+
+def test_slices_with_a_stride_leave_what_can_be_cut_again() -> None:
+    """The second slice begins after the first element that the first one has left, of several."""
+    later = 0
+    for bindings in named_chains(("strided_slice",), 300):
+        for made, reader in joined(bindings, "strided_slice", "strided_slice"):
+            strides = [int(s.value) for s in made.args[4].fields] if len(made.args) > 4 else [1]
+            begins = [getattr(b, "value", 0) for b in reader.args[2].fields]
+            later += max(strides) > 1 and max(begins) > 0
+    assert later > 15
+
+
+def test_what_is_widened_reaches_the_ends_of_its_dtype() -> None:
+    near = 0
+    for seed in range(60):
+        patterns = (lambda s: draw_chains(s, ("relax.astype", "relax.sum"), ("int8", "int32")),)
+        program = draw_program(SeededSource(7, seed), patterns=patterns)
+        numbers = [a for call in program.calls for a in call.arguments if getattr(a, "dtype", None) == np.int8]
+        near += any(a.size and np.abs(a.astype(np.int64)).max() > 120 for a in numbers)
+    assert near > 10

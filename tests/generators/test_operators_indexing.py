@@ -169,7 +169,7 @@ def test_a_slice_in_bounds_of_an_expression_of_symbols_begins_at_0() -> None:
         dim = dims[seed % 2]
         expr = relax.Var("x", tvm_api.tensor_type([dim.expr], "float32"))
         value = Value(expr, (dim,), (dim.extent,), "float32", Range(0, 1))
-        scope = SimpleNamespace(source=SeededSource(seed), tensor=lambda *_, value=value: value)
+        scope = SimpleNamespace(source=SeededSource(seed), tensor=lambda *_, value=value, **__: value)
         call = OPERATORS["relax.strided_slice"].draw(scope).call
         if call.attrs.assume_inbound:
             begins[dim.text].add(int(call.args[2].fields[0]))

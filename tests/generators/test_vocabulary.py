@@ -12,6 +12,7 @@ import pytest
 from generators.passes.loaded import rows_from_contracts
 from generators.passes.table import PASSES
 from generators.passes.vocabulary import SHAPES, operators_named, shapes_named, with_vocabulary, words_of
+from generators.program_facts import Feature
 from generators.recipes.table import RECIPES
 from generators.relax.body import attempt
 from generators.relax.chains import draw_chains
@@ -215,6 +216,20 @@ def test_code_about_purity_and_names_gets_functions_for_it(tmp_path: Path) -> No
     shapes = {name: set(shapes_named(words_of(make))) for name, make in found.items()}
     assert "private_effect_in_branch" in shapes["Pure"] & shapes["Asks"]
     assert shapes["Named"] == {"private_names_of_parameters"}
+
+
+@pytest.mark.parametrize("name", ["relax.Constant", "tvm.ir.GenericConst"])
+def test_code_about_constants_gets_programs_with_many_in_a_share_of_the_cases(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "constants.py"
+    path.write_text(
+        f"import tvm\nfrom tvm import relax\n\n\ndef folds(e):\n    return isinstance(e, {name})\n\n\n"
+        "def other(e):\n    return isinstance(e, relax.Var)\n\n\nPASSES = {'Folds': folds, 'Other': other}\n",
+        encoding="utf-8",
+    )
+    passes = runpy.run_path(str(path), run_name="constants")["PASSES"]
+    rows = rows_from_contracts(passes, {})
+    found = {key: with_vocabulary(rows[key], passes[key]).fires.vocabulary.features for key in passes}
+    assert found == {"Folds": (Feature.CONSTANTS,), "Other": ()}
 
 
 OF_TIR = """

@@ -266,7 +266,13 @@ def draw_joined_loops(source: Source) -> PrimProgram:
     return among(source, lambda site: sequence(*(_joined(site) for _ in range(source.integer(1, 2)))))
 
 
+def draw_narrow_products(source: Source) -> PrimProgram:
+    """One to three products of widened numbers."""
+    return among(source, lambda site: sequence(*(_product(site) for _ in range(source.integer(1, 3)))))
+
+
 RECIPES = (
     PrimRecipe("dependences", draw_dependences, host=True),
     PrimRecipe("joined_loops", draw_joined_loops, host=True),
+    PrimRecipe("narrow_products", draw_narrow_products, host=True),
 )

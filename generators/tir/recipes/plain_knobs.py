@@ -213,10 +213,24 @@ class TurnKnobs:
     """Something is stored before a turn ends early."""
     second_step: float = 0.6
     """A counter is moved on in two places."""
+    counter_shown: float = 0.6
+    """A counter is read after its loop."""
     view_last: float = 0.7
     """The store by the second name comes last, which is what a reader of the first name does not see."""
     limit: int = 6
     """Most that a number is compared with: drawn symbols are 0 to 8."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverwrittenKnobs:
+    """Elements that are needed when they have been overwritten."""
+
+    in_loop: float = 0.7
+    """A loop overwrites what a name keeps, else a branch."""
+    back: tuple[int, int] = (1, 3)
+    """How far back a sequence looks."""
+    read_last: float = 0.6
+    """The old element is read after the new one is stored, else before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +250,7 @@ class PlainKnobs:
     dependences: DependenceKnobs = DependenceKnobs()
     parts: PartialBlockKnobs = PartialBlockKnobs()
     turns: TurnKnobs = TurnKnobs()
+    overwritten: OverwrittenKnobs = OverwrittenKnobs()
 
 
 KNOBS = PlainKnobs()

@@ -14,7 +14,7 @@ from tvm import tirx
 
 from generators.ranges import Range
 from generators.source import Source, favour
-from generators.tir.cell import as_index, int32, new_cell
+from generators.tir.cell import Cell, as_index, int32, new_cell
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit
 from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point
@@ -105,7 +105,16 @@ def _counting_up(site: Site) -> Stmt:
         again = tirx.IfThenElse(_some_turns(draft, at, length), step, None)
         change = sequence(*draft.source.pick(((change, again), (again, change))))
     draft.features.add("while")
-    return done.around(0, tirx.While(tirx.LT(done.now.expr, int32(last + 1)), sequence(change, step)))
+    counting = tirx.While(tirx.LT(done.now.expr, int32(last + 1)), sequence(change, step))
+    return done.around(0, counting, *_counted_to(site, done))
+
+
+def _counted_to(site: Site, cell: Cell) -> list[Stmt]:
+    """In most cases, a store of where the counter has come to."""
+    if not site.draft.source.flip(KNOBS.turns.counter_shown):
+        return []
+    shown = filled(site, site.draft.extent(1))
+    return [store(shown, value_of(site, shown.dtype, cell.now), [site.draft.number(0)])]
 
 
 def _first_turn(site: Site) -> Stmt:

@@ -22,6 +22,9 @@ from tests.oracles.oracle_bench import RealBench
 from tests.quick import one_in
 
 PROGRAMS = 8
+TVM_BUGS = {("buffer_dim_align", 2)}
+"""The annotation names a buffer by its place among the writes of a block, which
+PlanAndUpdateBufferAllocationLocation empties (corpus/known.toml)."""
 
 
 def judged(program: Program, module: Any) -> Any:
@@ -39,7 +42,9 @@ def test_a_hint_stands_in_most_programs_and_changes_no_number(name: str) -> None
         hinted = with_hints(source, plain, [name])
         held += f'"{name}"' in tvm_api.script_of(hinted.module)
         of_plain, of_hinted = (judged(plain, program.module) for program in (plain, hinted))
-        assert of_plain == of_hinted, seed  # LLVM's code for some comparisons is wrong with hints and without
+        assert of_plain == of_hinted or (name, seed) in TVM_BUGS, (
+            seed
+        )  # LLVM's code for some comparisons is wrong with hints and without
         built += of_plain is None
     assert held > PROGRAMS // 2 and built >= PROGRAMS // 2
 
