@@ -22,6 +22,7 @@ import msgspec
 import numpy as np
 
 from corpus import arrays_file, own
+from corpus.arrays_file import UnreadableArrays
 from corpus.case_record import SCHEMA, SHAPES, CaseRecord, CaseSchema, ExpectationRecord, OriginRecord, ScriptOutcome
 from corpus.encoding import UnreadableArgument, decode, encode
 from corpus.escapes import is_slug, one_line
@@ -37,7 +38,7 @@ from corpus.whole_folder import write_folder
 from generators.case import Argument, Case, EntryCall, ModuleText, Origin, PassCall
 from generators.dtypes import Array
 from generators.json_values import JsonObject
-from generators.passes.constructors import LOADED
+from generators.passes.constructors import LOADED, NotOfTheTable
 from generators.targets import TARGETS
 from oracles import evidence
 from oracles.evidence import Evidence
@@ -251,7 +252,11 @@ def read_case(folder: Path) -> StoredCase:
 def why(error: BaseException) -> str:
     """What an exception of `UNREADABLE` says, in words for a line on stderr."""
     said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return said if isinstance(error, (NotRegular, msgspec.MsgspecError)) else f"{type(error).__name__}: {said}"
+    return (
+        said
+        if isinstance(error, (NotRegular, msgspec.MsgspecError, NotOfTheTable, UnreadableArrays))
+        else f"{type(error).__name__}: {said}"
+    )
 
 
 def _file_of(path: Path, data: bytes, shape: type[_Shape]) -> _Shape:

@@ -20,9 +20,9 @@ from reports.tally import Tally
 
 MAX_INVALID_SHARE = 0.01
 """Above this share of cases that are not well-formed before any pass, the generator is at fault."""
-MAX_DIED_SHARE = 0.1
-"""Above this share of cases that end their process or stop its worker, and no script that shows it, a loaded pass is
-at fault: it goes wrong after some calls, or harms what is around it."""
+MAX_UNSHOWN_SHARE = 0.1
+"""Above this share of cases that fail in a loaded pass, end their process or stop its worker, and no script that shows
+it, that pass is at fault: it goes wrong after some calls, or harms what is around it."""
 
 VerdictWord: TypeAlias = Literal["passed", "skipped", "inconclusive", "failed"]
 
@@ -34,8 +34,8 @@ class CampaignResult:
     unreduced: how many failures were seen that are neither findings nor known to be none; unreduced_known: those of
     them that look like known causes. notes: lines on what its
     reader must know. uncounted: why TVM's basic blocks were not counted though that was asked for, "" where they were.
-    new_tiers: of the unreduced failures of the user's own passes, of which nothing is known. loaded: the passes of the
-    user's file.
+    new_tiers: of the unreduced failures of the user's own passes, of which nothing is known. unshown: how often one of
+    those passes failed in a way that has not shown again. loaded: the passes of the user's file.
     """
 
     tally: Tally
@@ -48,6 +48,7 @@ class CampaignResult:
     notes: tuple[str, ...] = ()
     uncounted: str = ""
     new_tiers: tuple[Tier, ...] = ()
+    unshown: int = 0
     loaded: tuple[str, ...] = ()
 
     def fault(self) -> str | None:
@@ -63,10 +64,13 @@ class CampaignResult:
         unshown = not self.new_tiers and not any(row.culprit in self.loaded for row in self.findings)
         shown = sum(row.count for row in self.findings if isinstance(row.evidence, Died))
         died = self.tally.died - shown
-        if self.loaded and unshown and died > MAX_DIED_SHARE * self.tally.generated:
-            often = f"{number_of(died, 'time')} in {number_of(self.tally.generated, 'case')}"
-            what = f"{often} a process ended before its time, or was stopped for good"
-            return f"{what}, and no script shows it again: a loaded pass spoils its process ({self._some_loaded})"
+        for number, what in (
+            (died, "a process ended before its time, or was stopped for good"),
+            (self.unshown, "a loaded pass failed"),
+        ):
+            if self.loaded and unshown and number > MAX_UNSHOWN_SHARE * self.tally.generated:
+                often = f"{number_of(number, 'time')} in {number_of(self.tally.generated, 'case')} {what}"
+                return f"{often}, and no script shows it again: a loaded pass spoils its process ({self._some_loaded})"
         if self.tally.cases == 0 and not self.interrupted:
             reason = max(self.tally.skipped, key=self.tally.skipped.__getitem__, default=None)
             return "not one case was judged" if reason is None else f"not one case was judged: {reason}"

@@ -26,6 +26,11 @@ SCHEMA = 1
 SUMMARY_FILE = "summary.json"
 FINDINGS_FILE = "findings.jsonl"
 UNREDUCED_FILE = "unreduced.jsonl"
+FINDINGS, UNCONFIRMED = "findings", "unconfirmed"
+"""unconfirmed: what its own repro did not show: no finding, but a hint at a pass that remembers earlier calls, or at a
+fault of ours."""
+UNSHOWN_FILE = "failures.jsonl"
+"""In the folder of what is unconfirmed: failures that did not show again when their reduction began, a line each."""
 MOST = 256 * MEBIBYTE
 """Bytes of a file under OUT that are read."""
 SHOWN_WRONG = 3
@@ -44,7 +49,7 @@ class RunFacts:
     own_fault: one line when its results cannot be trusted.
     ended: how; None while it runs, and of a run that was killed. merged: several runs, by `report --merge`.
     unreduced: how many failures were seen that are neither findings nor known to be none; unreduced_known: those of
-    them that look like known causes. notes: lines on what its
+    them that look like known causes. unconfirmed: how many did not show a second time. notes: lines on what its
     reader must know, of the registry of known causes. fail_on: tiers whose new causes fail it. coverage: what it has
     reached of TVM's own code, None where that was not counted.
     """
@@ -60,6 +65,7 @@ class RunFacts:
     ended: RunEnd | None = None
     unreduced: WholeNumber = 0
     unreduced_known: WholeNumber = 0
+    unconfirmed: WholeNumber = 0
     merged: bool = False
     notes: tuple[str, ...] = ()
     fail_on: tuple[str, ...] = ("A", "B")
@@ -175,7 +181,7 @@ class _SummarySchema(msgspec.Struct):
 
 def read_out(out: Path) -> Report:
     """Reads the files of a campaign. findings.jsonl is the newer one where both tell of findings, and unreduced.jsonl
-    where the run has not ended.
+    and the folder of what is unconfirmed where the run has not ended.
 
     A corrupt line of a finding is named in the report's notes, and the others count. Raises UnreadableOut.
     """
@@ -196,7 +202,12 @@ def read_out(out: Path) -> Report:
     except UNREADABLE as error:
         raise UnreadableOut(path, f"not a summary of passfuzz ({why(error)})") from error
     if facts.ended is None:
-        facts = replace(facts, unreduced=_lines_in(out / UNREDUCED_FILE), unreduced_known=0)
+        facts = replace(
+            facts,
+            unreduced=_lines_in(out / UNREDUCED_FILE),
+            unreduced_known=0,
+            unconfirmed=unconfirmed_in(out),
+        )
     newer, notes = _read_findings(out / FINDINGS_FILE)
     if newer:
         return Report(facts, tally, newer, (*facts.notes, *notes))
@@ -211,6 +222,15 @@ def _decoded(raw: Mapping[str, msgspec.Raw], names: Iterable[str]) -> JsonObject
 def read_findings(out: Path) -> tuple[FindingRow, ...]:
     """The last row of each signature. Raises UnreadableOut."""
     return _read_findings(out / FINDINGS_FILE)[0]
+
+
+def unconfirmed_in(out: Path) -> int:
+    """How many failures were seen in a run that did not show a second time."""
+    try:
+        unshown = len(read_regular(out / UNCONFIRMED / UNSHOWN_FILE, MOST).splitlines())
+    except OSError:
+        unshown = 0
+    return unshown + sum(1 for _ in (out / UNCONFIRMED).glob(f"{FINDINGS}/*/"))
 
 
 def _lines_in(path: Path) -> int:

@@ -16,7 +16,7 @@ from oracles.verdict import Skipped
 from reports.causes import CauseRow
 from reports.finding_row import FindingRow
 from reports.severity import best, is_odd, severity
-from reports.summary import UNREDUCED_FILE, RunFacts
+from reports.summary import UNCONFIRMED, UNREDUCED_FILE, RunFacts
 from reports.tally import PassColumn, Tally
 
 SHOWN_PASSES = 5
@@ -134,14 +134,22 @@ def neediest_first(tally: Tally) -> list[tuple[str, dict[PassColumn, int]]]:
 
 def ended_line(facts: RunFacts) -> str:
     """What a reader must know of how the run ended, and what is not in its report; empty where there is neither."""
-    return " ".join(line for line in (how_ended(facts), unreduced_line(facts)) if line)
+    return " ".join(line for line in (how_ended(facts), beside_line(facts)) if line)
 
 
-def unreduced_line(facts: RunFacts) -> str:
+def beside_line(facts: RunFacts) -> str:
     """What was seen in a run beside its findings, and where it stands; empty where there is nothing."""
-    if not facts.unreduced:
-        return ""
-    return f"{not_reduced(facts.unreduced, facts.unreduced_known)}: see {UNREDUCED_FILE}."
+    lines = []
+    if facts.unreduced:
+        lines.append(f"{not_reduced(facts.unreduced, facts.unreduced_known)}: see {UNREDUCED_FILE}.")
+    if facts.unconfirmed:
+        lines.append(f"{not_shown_again(facts.unconfirmed)}: see {UNCONFIRMED}.")
+    return " ".join(lines)
+
+
+def not_shown_again(number: int) -> str:
+    """What a run has seen once alone, as the beginning of a sentence."""
+    return f"{number} {'failure that was seen has' if number == 1 else 'failures that were seen have'} not shown again"
 
 
 def not_reduced(number: int, likely_known: int) -> str:
@@ -181,4 +189,5 @@ def finding_line(row: FindingRow) -> str:
 def progress_line(tally: Tally, seconds: float) -> str:
     """Cases, cases per second, and the share of generated cases that was valid."""
     rate = tally.cases / seconds if seconds > 0 else 0.0
-    return f"{number_of(tally.cases, 'case')}, {rate:.1f}/s, {1 - tally.invalid_share:.1%} valid"
+    valid = f", {1 - tally.invalid_share:.1%} valid" if tally.generated else ""
+    return f"{number_of(tally.cases, 'case')}, {rate:.1f}/s{valid}"

@@ -105,7 +105,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("pictures", "words"),
         ("reasons",),
         ("html", "junit", "live", "markdown", "out_writer", "sarif", "shrinking"),
-        ("formats", "replay_matrix", "view"),
+        ("formats", "merge", "replay_matrix", "view"),
     ),
     "fuzzer": (
         ("coverage/probes", "processes/lent"),

@@ -12,10 +12,11 @@ from corpus.findings import keep_finding
 from corpus.issue import Similar
 from fuzzer.campaign.checkpoint import Checkpoint, failure_row, write_checkpoint, write_unreduced
 from fuzzer.campaign.docket import Docket, Open
-from fuzzer.campaign.out_folder import OWN_FAULTS, UNCONFIRMED, UNSHOWN_FILE
+from fuzzer.campaign.out_folder import OWN_FAULTS
 from fuzzer.errors import EnvironmentFault, of_system, tell
 from fuzzer.retold_issues import retell_issues
 from reports.finding_row import FindingRow
+from reports.summary import UNCONFIRMED, UNSHOWN_FILE
 from reports.tally import Tally, bump
 
 CHECKPOINT_S = 5.0

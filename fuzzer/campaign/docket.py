@@ -7,7 +7,7 @@ process, no clock, no file. What is neither dropped here nor settled is in `open
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -25,6 +25,8 @@ TRIES = 2
 
 DocketStage: TypeAlias = Literal["waiting", "reducing", "confirming", "given up"]
 FailureKey: TypeAlias = tuple[str, ...]
+_CULPRIT = 2
+"""Where the pass stands in such a key."""
 
 
 class Open(Struct):
@@ -51,7 +53,8 @@ class AlikeFailures(Struct):
 
     looked_at: how many sightings had their turn. fruitless: reductions in a row that found nothing new.
     slug: of its last finding. open: being worked on. held: seen since then, to be looked at afterwards.
-    unnamed: sightings that were dropped before there was a finding that they are sightings of.
+    unnamed: sightings that were dropped before there was a finding that they are sightings of. unshown: the last
+    one that was worked on did not show again. sightings: how many there were.
     """
 
     looked_at: int = 0
@@ -60,6 +63,8 @@ class AlikeFailures(Struct):
     open: Open | None = None
     held: list[tuple[Failure, float]] = []
     unnamed: int = 0
+    unshown: bool = False
+    sightings: int = 0
 
 
 class Docket:
@@ -96,6 +101,7 @@ class Docket:
         """A failure was seen: the slug of the finding that it is another sighting of, None where there is none."""
         key = place_of(failure)
         place = self.places.setdefault(key, AlikeFailures())
+        place.sightings += 1
         if place.slug is not None and not _differs_by_operator(failure):
             return place.slug
         if place.open is not None:
@@ -168,13 +174,22 @@ class Docket:
         )
 
     def reduced(
-        self, key: FailureKey, finding: bytes | None, slug: str | None, *, found: bool, of_known_cause: bool = False
+        self,
+        key: FailureKey,
+        finding: bytes | None,
+        slug: str | None,
+        *,
+        found: bool,
+        of_known_cause: bool = False,
+        unshown: bool = False,
     ) -> list[str]:
-        """A reduction has ended well: to `finding`, or to None where the failure did not show again.
+        """A reduction has ended well: to `finding`, or to None where there is none to be had, since the failure did not
+        show again (unshown) or for a reason.
 
         found: whether the finding is one already, or is on its way. The slugs that were seen again.
         """
         place, work = self.places[key], self.work_at(key)
+        place.unshown = unshown or (place.unshown and not found)
         seen: list[str] = []
         if slug is not None:
             seen, place.unnamed = [slug] * place.unnamed, 0
@@ -187,8 +202,9 @@ class Docket:
         self._queue(key)
         return seen
 
-    def confirmed(self, key: FailureKey) -> list[str]:
+    def confirmed(self, key: FailureKey, *, shown: bool) -> list[str]:
         """It has been decided whether the finding of a place is shown by its script. The slugs that were seen again."""
+        self.places[key].unshown = not shown
         return self._settled(key, self.places[key])
 
     def ended_early(self, key: FailureKey, why: str, said: str = "") -> list[str]:
@@ -222,6 +238,11 @@ class Docket:
     def idle(self) -> bool:
         """Whether nothing waits or is being worked on."""
         return not any(place.open for place in self.places.values())
+
+    def sightings_unshown(self, culprits: Collection[str]) -> int:
+        """How often something failed in one of these passes that has not shown again."""
+        alike = (place for key, place in self.places.items() if key[_CULPRIT] in culprits)
+        return sum(place.sightings for place in alike if place.unshown)
 
     @property
     def unsettled(self) -> list[Open]:

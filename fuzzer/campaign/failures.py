@@ -105,7 +105,7 @@ class Failures:
                 counts.skipped[answer.no_finding] = 1
             else:
                 self._disk.note_unshown(self.docket.work_at(key), counts)
-            self._seen_again(*self.docket.reduced(key, None, None, found=False))
+            self._seen_again(*self.docket.reduced(key, None, None, found=False, unshown=not answer.no_finding))
             return counts
         finding = self.rows.apart(from_bytes(answer.finding))
         self._disk.note_fault_of(finding, counts)
@@ -133,5 +133,5 @@ class Failures:
             self._disk.retell_issues(self.rows.by_signature.values(), row.cause)
         else:
             counts.inconclusive[f"repro does not show it: {finding.oracle} {finding.signature.culprit}"] = 1
-        self._seen_again(*self.docket.confirmed(key))
+        self._seen_again(*self.docket.confirmed(key, shown=answer.shown))
         return counts

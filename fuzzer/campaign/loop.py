@@ -139,6 +139,7 @@ class CampaignLoop:
             notes=(*self.failures.rows.notes, *self.kinship.notes, *always_rejecting(self.tally, self.loaded)),
             uncounted=self.uncounted,
             new_tiers=self.known.new_tiers((one.failure for one in unsettled), self.loaded),
+            unshown=self.failures.docket.sightings_unshown(self.loaded),
             loaded=self.loaded,
         )
 

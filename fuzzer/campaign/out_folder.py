@@ -10,18 +10,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from corpus.findings import PART
-from corpus.regular_files import read_regular
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE
 from fuzzer.coverage.hits import HITS_FILE
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.processes.scratch import remove_whole
 from reports.formats import FORMATS
-from reports.summary import FINDINGS_FILE, MOST, SUMMARY_FILE, UNREDUCED_FILE
+from reports.summary import FINDINGS, FINDINGS_FILE, SUMMARY_FILE, UNCONFIRMED, UNREDUCED_FILE
 
-FINDINGS, UNCONFIRMED, OWN_FAULTS = "findings", "unconfirmed", "own-faults.txt"
-"""unconfirmed: what its own repro did not show: no finding, but a hint at a fault of ours."""
-UNSHOWN_FILE = "failures.jsonl"
-"""In the folder of what is unconfirmed: failures that did not show again when their reduction began, a line each."""
+OWN_FAULTS = "own-faults.txt"
 OF_A_RUN = (
     *(SUMMARY_FILE, FINDINGS_FILE, CHECKPOINT_FILE, UNREDUCED_FILE, FINDINGS, UNCONFIRMED, OWN_FAULTS, HITS_FILE),
     *(row.file for row in FORMATS),
@@ -107,12 +103,3 @@ def _leave_no_empty(out: Path) -> None:
     """Removes the folder of a run that was refused, unless something is in it."""
     if out.is_dir() and not any(out.iterdir()):
         out.rmdir()
-
-
-def unconfirmed_in(out: Path) -> int:
-    """How many failures were seen in a run that did not show a second time."""
-    try:
-        unshown = len(read_regular(out / UNCONFIRMED / UNSHOWN_FILE, MOST).splitlines())
-    except OSError:
-        unshown = 0
-    return unshown + sum(1 for _ in (out / UNCONFIRMED).glob(f"{FINDINGS}/*/"))

@@ -132,7 +132,7 @@ def _rows(replayer: Replayer, task: _Task) -> list[ReplayRow]:
     kept = {slug: row for slug, key in keys.items() if (row := journal.row(key, replayer.label)) is not None}
     done = kept | {slug: ReplayRow(slug, replayer.label, "error", why) for slug, why in task.refused.items()}
     left = sorted((found for found in cases if found.slug not in done), key=_waits_less)
-    with _progress(replayer.label, len(cases), len(done)) as tick:
+    with _progress(replayer.label, cases=len(cases), kept=len(kept), done=len(done)) as tick:
         pool = ThreadPoolExecutor(task.jobs)
         try:
             for future in as_completed([pool.submit(replayer.row, found) for found in left]):
@@ -157,16 +157,17 @@ def _waits_less(found: Replayable) -> bool:
 
 
 @contextmanager
-def _progress(label: str, cases: int, kept: int) -> Iterator[Advance]:
-    """A bar on stderr, or two lines where that is no terminal."""
+def _progress(label: str, *, cases: int, kept: int, done: int) -> Iterator[Advance]:
+    """A bar on stderr, or two lines where that is no terminal. done: those of the cases that there is nothing to do
+    about, of which `kept` were judged before."""
     terminal = Terminal(stderr=True)
     if not terminal.is_terminal:
-        tell(f"TVM {label}: {number_of(cases, 'case')}" + (f", {kept} of them as they were" if kept else ""))
+        tell(f"TVM {label}: {number_of(cases, 'case')}" + (f", {kept} of them judged before" if kept else ""))
         yield lambda: None
         return
     bar = Progress(
         TextColumn("TVM {task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=terminal
     )
     with bar:
-        task = bar.add_task(label, total=cases, completed=kept)
+        task = bar.add_task(label, total=cases, completed=done)
         yield lambda: bar.advance(task)

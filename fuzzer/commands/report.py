@@ -20,8 +20,9 @@ from fuzzer.known_causes import Known, is_baseline
 from fuzzer.render import console, print_json
 from reports.causes import CauseRow
 from reports.formats import FORMATS, format_named
+from reports.merge import NoMerge, read_outs, write_merged
 from reports.summary import Report, UnreadableOut
-from reports.view import NoMerge, read_outs, show, write_merged
+from reports.view import show
 
 
 def report_on(

@@ -10,7 +10,6 @@ from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.checkpoint import read_checkpoint
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.observer import Observers
-from fuzzer.campaign.out_folder import UNCONFIRMED, unconfirmed_in
 from fuzzer.campaign.plan import MakesPlan, plan_of
 from fuzzer.coverage.counting import Counting, counting
 from fuzzer.errors import EnvironmentFault, ExitStatus, UsageError, tell
@@ -26,10 +25,19 @@ from reports.formats import write_formats
 from reports.live import LiveDisplay
 from reports.out_writer import OutWriter
 from reports.reached import Reached
-from reports.summary import UNREDUCED_FILE, Report, RunEnd, RunFacts, UnreadableOut, read_findings
+from reports.summary import (
+    UNCONFIRMED,
+    UNREDUCED_FILE,
+    Report,
+    RunEnd,
+    RunFacts,
+    UnreadableOut,
+    read_findings,
+    unconfirmed_in,
+)
 from reports.terminal import Terminal
 from reports.view import show_run
-from reports.words import not_reduced
+from reports.words import not_reduced, not_shown_again
 
 
 def run_and_report(settings: Settings, as_json: bool) -> ExitStatus:
@@ -84,8 +92,7 @@ def _say_last(settings: Settings, result: CampaignResult, terminal: Terminal, as
     said = f"{headline(result.findings)}; " if as_json else ""
     said += f"reports are in {settings.out}"
     if number := unconfirmed_in(settings.out):
-        seen = "failure that was seen has" if number == 1 else "failures that were seen have"
-        said += f"; {number} {seen} not shown again: {settings.out / UNCONFIRMED}"
+        said += f"; {not_shown_again(number)}: {settings.out / UNCONFIRMED}"
     terminal.say(said)
     if result.unreduced:
         terminal.say(
@@ -120,6 +127,7 @@ def report_of(settings: Settings, result: CampaignResult, reached: Reached | Non
         ended=ended,
         unreduced=result.unreduced,
         unreduced_known=result.unreduced_known,
+        unconfirmed=unconfirmed_in(settings.out),
         notes=result.notes,
         coverage=reached,
     )

@@ -24,7 +24,6 @@ from corpus.reduce import candidate_of
 from corpus.scripts.module_text import live_module
 from corpus.store import write_atomically, write_case
 from fuzzer.campaign.finding_rows import FindingRows
-from fuzzer.campaign.out_folder import UNCONFIRMED
 from fuzzer.known_causes import Known
 from fuzzer.parsing import threads_can_parse
 from fuzzer.plugin.pairs import PAIRS_FILE, Pairs
@@ -56,7 +55,7 @@ from oracles.workbench import constructed
 from reports.causes import causes_of
 from reports.causes import headline as causes_line
 from reports.finding_row import FindingRow, row_of
-from reports.summary import Report, RunFacts, write_out
+from reports.summary import UNCONFIRMED, Report, RunFacts, write_out
 from reports.tally import bump
 from reports.words import finding_line, largest_first
 

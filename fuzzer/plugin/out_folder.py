@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE
-from fuzzer.campaign.out_folder import FINDINGS, OF_A_RUN, UNCONFIRMED, remove
+from fuzzer.campaign.out_folder import OF_A_RUN, remove
 from fuzzer.errors import UsageError
 from fuzzer.plugin.modules import FOLDER
 from fuzzer.plugin.pairs import PAIRS_FILE
-from reports.summary import SUMMARY_FILE
+from reports.summary import FINDINGS, SUMMARY_FILE, UNCONFIRMED
 
 _CASE_FILE = "case.json"
 _MODULE_FILE = re.compile(r"[0-9a-f]{16}\.json")

@@ -109,7 +109,7 @@ def _evaluate(path: Path, write: Write) -> None:
     """In the child: says at the end that it got through, even if the file raised."""
     try:
         passes = runpy.run_path(str(path), run_name=RUN_NAME).get("PASSES")
-        for name, make in passes.items() if isinstance(passes, dict) else ():
+        for name, make in dict(passes).items() if isinstance(passes, dict) else ():
             pass_of(path, name, make)
     except BaseException:  # noqa: BLE001 - a user's file may raise anything; who evaluates it next says so
         write(_THROUGH)

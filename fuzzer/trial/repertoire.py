@@ -74,9 +74,9 @@ def load_passes(path: Path, tell: Tell = lambda _line: None) -> tuple[dict[str, 
         raise LoadFault(f"{path}: {why}")
     try:
         namespace = runpy.run_path(str(path), run_name=RUN_NAME)
+        passes, contracts = (_plain(namespace.get(name, {})) for name in ("PASSES", "CONTRACTS"))
     except BaseException as error:  # noqa: BLE001 - a user's file may raise anything, SystemExit included
         raise LoadFault(complaint_about_error(path, error)) from error
-    passes, contracts = namespace.get("PASSES"), namespace.get("CONTRACTS", {})
     if (
         not isinstance(passes, dict)
         or not passes
@@ -100,6 +100,11 @@ def load_passes(path: Path, tell: Tell = lambda _line: None) -> tuple[dict[str, 
         tell(f"{path}: ignored: {line}")
     folder = path.parent.absolute()
     return {name: with_vocabulary(row, passes[name], folder) for name, row in rows.items()}, {"PASSES": passes}
+
+
+def _plain(given: object) -> object:
+    """A dict as it is, whatever class of the user's it has."""
+    return dict(given) if isinstance(given, dict) else given
 
 
 def _in_its_space(row: PassRow, made: object) -> PassRow:

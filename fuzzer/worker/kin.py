@@ -61,7 +61,7 @@ def _wanted(asked: TryDraws, begun: int, fired: Set[str], repertoire: Repertoire
     """How many trials there should be, after `begun` of them in which these passes have fired."""
     if begun < asked.most:
         return asked.most
-    return begun if fired >= set(repertoire.under_test or ()) else asked.most + asked.more
+    return begun if fired >= set(repertoire.under_test or ()) else max(begun, asked.most + asked.more)
 
 
 def wants_trials(plan: Plan, repertoire: Repertoire) -> bool:

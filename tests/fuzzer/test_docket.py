@@ -29,7 +29,7 @@ def test_a_failure_is_reduced_then_confirmed_then_settled() -> None:
     assert docket.is_on_its_way("slug")
     key, work = taken(docket)
     assert (work.stage, work.finding) == ("confirming", b"finding")
-    docket.confirmed(key)
+    docket.confirmed(key, shown=True)
     assert docket.idle and docket.unsettled == []
     assert docket.sighted(replace(CRASH, index=9), 2.0) == "slug"
     assert docket.idle
@@ -44,7 +44,34 @@ def test_what_is_seen_while_it_is_reduced_or_confirmed_is_counted() -> None:
     assert docket.sighted(replace(CRASH, index=3), 0.0) == "slug"  # before its turn to be confirmed
     key, _ = taken(docket)
     assert docket.sighted(replace(CRASH, index=4), 0.0) == "slug"
-    assert docket.confirmed(key) == []
+    assert docket.confirmed(key, shown=True) == []
+
+
+def test_sightings_of_what_has_not_shown_again_are_counted_until_it_has() -> None:
+    docket = Docket()
+    for index in range(5):
+        docket.sighted(replace(CRASH, index=index), 0.0)
+    docket.sighted(replace(WRONG, culprit="FuseTIR"), 0.0)
+    assert docket.sightings_unshown(("FuseOps", "FuseTIR")) == 0
+    work = [taken(docket) for _ in range(2)]
+    keys = {one.failure.culprit: key for key, one in work}
+    docket.reduced(keys["FuseOps"], None, None, found=False, unshown=True)
+    docket.reduced(keys["FuseTIR"], None, None, found=False)  # for a reason, which is counted elsewhere
+    assert docket.sightings_unshown(("FuseOps", "FuseTIR")) == 5
+    assert docket.sightings_unshown(("FuseTIR",)) == 0
+    while not docket.waits:
+        docket.sighted(replace(CRASH, index=9), 0.0)
+    seen = docket.sightings_unshown(("FuseOps",))
+    docket.reduced(taken(docket)[0], b"f", "slug", found=False)
+    docket.confirmed(taken(docket)[0], shown=False)
+    docket.sighted(replace(CRASH, index=10), 0.0)
+    assert docket.sightings_unshown(("FuseOps",)) == seen + 1 > 6
+    docket.places[keys["FuseOps"]].slug = None
+    while not docket.waits:
+        docket.sighted(replace(CRASH, index=11), 0.0)
+    docket.reduced(taken(docket)[0], b"f", "slug", found=False)
+    docket.confirmed(taken(docket)[0], shown=True)
+    assert docket.sightings_unshown(("FuseOps",)) == 0
 
 
 def test_what_was_dropped_is_counted_once_there_is_a_finding() -> None:
@@ -127,7 +154,7 @@ def test_wrong_results_are_reduced_until_nothing_new_comes() -> None:
             reductions += 1
             docket.reduced(taken(docket)[0], b"f", "same", found=reductions > 1)
             if docket.waits:
-                docket.confirmed(taken(docket)[0])
+                docket.confirmed(taken(docket)[0], shown=True)
     assert reductions == 1 + SAME_PLACE + 1  # the tenth sighting is one of those that are tried
 
 
@@ -164,7 +191,7 @@ def test_in_order_what_is_found_does_not_hang_on_when_reductions_end(data: st.Da
             if not eager and work.tries == 0 and data.draw(st.booleans()):
                 docket.ended_early(key, "SIGKILL")
             elif work.finding is not None:
-                docket.confirmed(key)
+                docket.confirmed(key, shown=True)
             else:
                 slug = f"{work.failure.culprit}-{work.failure.index % 3}"
                 docket.reduced(key, b"f", slug, found=slug in slugs)
@@ -186,7 +213,7 @@ def test_a_place_that_was_seen_is_found_out_or_unsettled(events: list[tuple[Fail
         if event < 2:
             docket.ended_early(key, "SIGKILL")
         elif work.finding is not None:
-            docket.confirmed(key)
+            docket.confirmed(key, shown=True)
             known.add(work.failure.culprit)
         elif event == 2:
             docket.reduced(key, None, None, found=False)

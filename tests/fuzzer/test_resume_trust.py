@@ -15,13 +15,12 @@ from fuzzer.campaign import begin
 from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, Begun, read_checkpoint
 from fuzzer.campaign.observer import Observer
-from fuzzer.campaign.out_folder import unconfirmed_in
 from fuzzer.commands.run import report_of
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.processes.lines import line_of
 from fuzzer.protocol import Answer, CandidateDigests, CaseDigests, Confirmed, Judged, Killed, Ready, Reduced
 from fuzzer.settings import DEFAULT_TIME_S, Settings, read_settings
-from reports.summary import read_out
+from reports.summary import read_out, unconfirmed_in
 from reports.tally import Tally
 from tests.fuzzer.fake_campaigns import assert_whole, campaign, settings, with_fake_workers, writer
 from tests.fuzzer.fake_worker import RAVES, UNSHOWN, failures_of

@@ -38,6 +38,19 @@ def test_most_cases_lost_to_a_loaded_pass_are_a_fault(
         assert result.status(()) is ExitStatus.OWN_FAULT
 
 
+@pytest.mark.parametrize(("unshown", "loaded", "clean"), [(12, ("MyP",), False), (1, ("MyP",), True), (12, (), True)])
+def test_failures_of_a_loaded_pass_that_no_script_shows_are_a_fault(
+    unshown: int, loaded: tuple[str, ...], clean: bool
+) -> None:
+    tally = Tally(cases=12, generated=12)
+    result = CampaignResult(tally, (), 1.0, loaded=loaded, unshown=unshown)
+    fault = result.fault()
+    assert (fault is None) == clean
+    if fault is not None:
+        assert fault.startswith(f"{unshown} times in 12 cases a loaded pass failed") and fault.endswith("(MyP)")
+        assert result.status(()) is ExitStatus.OWN_FAULT
+
+
 @pytest.mark.parametrize(("culprit", "clean"), [("LegalizeOps", False), ("MyP", True)])
 def test_a_finding_of_another_pass_does_not_say_what_a_loaded_one_does(culprit: str, clean: bool) -> None:
     tally = Tally(cases=12, generated=12, died=12)

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from reports.finding_row import FindingRow
-from reports.summary import Report, RunEnd, RunFacts, UnreadableOut, read_out, write_out
-from reports.view import NoMerge, read_outs, write_merged
+from reports.merge import NoMerge, read_outs, write_merged
+from reports.summary import Report, RunEnd, RunFacts, UnreadableOut, read_out, unconfirmed_in, write_out
+from reports.words import beside_line
 from tests.reports.reports_data import facts, tally
 
 SLUG = "numeric-FuseOps-00000000"
@@ -225,3 +226,44 @@ def test_a_merge_ended_as_the_run_that_did_worst(tmp_path: Path, ends: tuple[Any
         write_out(out, Report(replace(facts(shard=f"{number}/2"), ended=ended), tally(), ()))
     assert write_merged(outs, tmp_path / "all").facts.ended == merged
     assert read_out(tmp_path / "all").facts.ended == merged
+
+
+def _beside(out: Path, name: str) -> None:
+    """What a run has seen beside its findings."""
+    (out / "unreduced.jsonl").write_text('{"index": 1, "oracle": "numeric"}\n')
+    (out / "unconfirmed" / "findings" / name).mkdir(parents=True)
+    (out / "unconfirmed" / "findings" / name / "repro.py").write_text(out.name)
+    (out / "unconfirmed" / "failures.jsonl").write_text('{"index": 2}\n{"index": 3}\n')
+
+
+def test_what_was_seen_beside_the_findings_is_merged_with_the_folder_of_its_run(tmp_path: Path) -> None:
+    seen = replace(FACTS, unreduced=1, unconfirmed=3)
+    outs = [run(tmp_path / name, row(), facts=seen) for name in ("a", "b")]
+    for out in outs:
+        _beside(out, SLUG)
+    into = tmp_path / "all"
+    for _ in range(2):
+        merged = write_merged(outs, into)
+        assert (merged.facts.unreduced, merged.facts.unconfirmed) == (2, 6)
+        rows = [json.loads(line) for line in (into / "unreduced.jsonl").read_text().splitlines()]
+        assert [(one["index"], one["out"]) for one in rows] == [(1, str(out)) for out in outs]
+        assert len((into / "unconfirmed" / "failures.jsonl").read_text().splitlines()) == 4
+        scripts = sorted(path.read_text() for path in into.glob("unconfirmed/findings/*/repro.py"))
+        assert scripts == ["a", "b"]
+    assert unconfirmed_in(into) == 6
+    assert "6 failures that were seen have not shown again: see unconfirmed." in beside_line(merged.facts)
+    write_merged([run(tmp_path / "c")], into)
+    assert not (into / "unreduced.jsonl").exists() and not (into / "unconfirmed").exists()
+
+
+def test_what_is_no_object_beside_the_findings_is_named_and_links_are_not_followed(
+    tmp_path: Path, secret: Path
+) -> None:
+    out, other = run(tmp_path / "a"), run(tmp_path / "b")
+    (out / "unreduced.jsonl").write_text("[1]\n")
+    (secret / "failures.jsonl").write_text('{"SECRET": 1}\n')
+    (other / "unconfirmed").symlink_to(secret)
+    merged = write_merged([out, other], tmp_path / "all")
+    assert any("unreduced.jsonl: left out" in note for note in merged.notes)
+    assert not (tmp_path / "all" / "unreduced.jsonl").exists()
+    assert not [path for path in (tmp_path / "all").rglob("*") if path.is_file() and b"SECRET" in path.read_bytes()]

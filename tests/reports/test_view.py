@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from reports.merge import read_outs, write_merged
 from reports.summary import Report, RunEnd, read_out, write_out
 from reports.terminal import Terminal
-from reports.view import read_outs, show, write_merged
+from reports.view import show
 from reports.words import SCREEN, ended_line
 from tests.reports.reports_data import facts, finding, known_finding, report, tally
 
