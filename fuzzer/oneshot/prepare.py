@@ -49,7 +49,7 @@ ROUNDS = 3
 STAGE_S = 30.0
 """Seconds that one stage (a pass, an oracle, the reference) may take."""
 
-KILLED = "the process that judged was killed from outside, or there was no memory"
+KILLED = "the process that judged was killed, from outside or by itself, or there was no memory"
 
 
 class NotCarriedOut(Exception):

@@ -52,7 +52,7 @@ def complaint_about(
     if ended.by_exit:
         return f"ends the process that reads it with status {ended.status}"
     if ended.from_outside:
-        return "is not read: the process that reads it was killed from outside, or there was no memory"
+        return "is not read: the process that reads it was killed, from outside or by itself, or there was no memory"
     return f"is ended by {ended.how} while it is read"
 
 

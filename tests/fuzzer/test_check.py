@@ -144,7 +144,9 @@ def test_check_names_the_planted_culprit(
 
 def test_no_pass_is_blamed_for_a_kill_from_outside(module: Path, tmp_path: Path) -> None:
     load = write_passes(tmp_path, "IsKilled")
-    with pytest.raises(EnvironmentFault, match="killed from outside, or there was no memory: SIGKILL in IsKilled"):
+    with pytest.raises(
+        EnvironmentFault, match="killed, from outside or by itself, or there was no memory: SIGKILL in IsKilled"
+    ):
         check_module(module, ("IsKilled",), "llvm", load)
 
 

@@ -73,7 +73,7 @@ def test_check_says_what_a_pass_did_to_its_process(deed: Deed, place: Path, tmp_
     load = write_hostile(tmp_path, deed.name)
     if deed.kind == FROM_OUTSIDE:
         with pytest.raises(
-            EnvironmentFault, match=f"killed from outside, or there was no memory: SIGKILL in {deed.name}"
+            EnvironmentFault, match=f"killed, from outside or by itself, or there was no memory: SIGKILL in {deed.name}"
         ):
             check_module(module, (deed.name,), "llvm", load)
     else:
