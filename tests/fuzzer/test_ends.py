@@ -189,12 +189,21 @@ def _dying_first(monkeypatch: pytest.MonkeyPatch, folder: Path, dies: str) -> No
     monkeypatch.setattr(pool, "module_command", lambda _module, *given: [sys.executable, "-c", script, *given])
 
 
-@pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.deep), 3])
+@pytest.mark.parametrize(
+    ("jobs", "by"),
+    [
+        pytest.param(1, "SIGKILL", marks=pytest.mark.deep),
+        (3, "SIGKILL"),
+        (1, "SIGTERM"),
+        pytest.param(2, "SIGINT", marks=pytest.mark.deep),
+        pytest.param(2, "SIGHUP", marks=pytest.mark.deep),
+    ],
+)
 def test_a_worker_that_is_killed_before_it_is_ready_is_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int, by: str
 ) -> None:
-    """As the system does for want of memory, at the start and later."""
-    _dying_first(monkeypatch, tmp_path / "begun", "os.kill(os.getpid(), signal.SIGKILL)")
+    """As the system does for want of memory, at the start and later; or a person."""
+    _dying_first(monkeypatch, tmp_path / "begun", f"os.kill(os.getpid(), signal.{by})")
     result = campaign(tmp_path / "out", jobs=jobs)
     assert result.tally.skipped == {"worker process lost": 3}
     result.tally.skipped.clear()
