@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -45,9 +46,18 @@ FORMATS: tuple[Format, ...] = (
 
 
 def write_formats(out: Path, report: Report) -> None:
-    """Writes a report in every format."""
+    """Writes a report in every format. Where one cannot be written, the others are, none of an earlier moment stays in
+    its place, and the first OSError is raised."""
+    failed: OSError | None = None
     for row in FORMATS:
-        row.write(out, report)
+        try:
+            row.write(out, report)
+        except OSError as error:
+            failed = failed or error
+            with suppress(OSError):
+                (out / row.file).unlink()
+    if failed is not None:
+        raise failed
 
 
 def format_named(name: str) -> Format:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,6 +91,15 @@ class OutWriter:
         self._others_after = self._now + (self._clock() - start) / MOST_OF_TIME
 
     def write(self, report: Report) -> None:
-        """Writes every file anew. Raises OSError."""
+        """Writes every file anew; summary.json last, which says how the run has ended. Raises OSError, of which that
+        file tells where it can be written."""
+        write_findings(self._out, report.findings)
+        try:
+            self._write_others(report)
+        except OSError as error:
+            why = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+            facts = replace(report.facts, ended="fault", own_fault=report.facts.own_fault or why)
+            with suppress(OSError):
+                write_out(self._out, replace(report, facts=facts))
+            raise
         write_out(self._out, report)
-        self._write_others(report)

@@ -109,7 +109,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "fuzzer": (
         ("coverage/probes", "processes/lent"),
-        ("cli_options", "cli_reduce", "errors", "protocol"),
+        ("cli_options", "cli_reduce", "early_signals", "errors", "protocol"),
         ("own_numbers", "parsing", "streams", "versions"),
         ("given_paths", "processes"),
         ("settings",),

@@ -17,13 +17,13 @@ import pytest
 
 from corpus.registry import KnownCause, add_entries
 from corpus.signature_baseline import write_known
-from fuzzer.campaign import aside, begin, loop, losses
+from fuzzer.campaign import aside, begin, loop
 from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, UNREDUCED_FILE, read_checkpoint
 from fuzzer.campaign.interrupts import Interrupts
 from fuzzer.campaign.observer import Observer, Observers
 from fuzzer.engines.messages import versions
-from fuzzer.errors import EnvironmentFault, ExitStatus, UsageError
+from fuzzer.errors import ExitStatus, UsageError
 from fuzzer.processes import pool, start
 from fuzzer.processes.pool import LocalSlot, Pool
 from fuzzer.protocol import Confirm, Reduce
@@ -168,62 +168,6 @@ def test_killed_workers_lose_nothing(tmp_path: Path, pools: list[Pool], seed: in
     open_ones = [json.loads(line)["culprit"] for line in (out / UNREDUCED_FILE).read_text().splitlines()]
     assert {row.culprit for row in result.findings} | set(open_ones) == set(PASSES)
     assert result.unreduced == len(open_ones)
-
-
-DIES_FIRST = """
-import os, pathlib, signal, sys
-begun = pathlib.Path({folder!r}, str(os.getpid()))
-if len(list(begun.parent.iterdir())) < {deaths}:
-    begun.touch()
-    {dies}
-from tests.fuzzer.fake_worker import main
-main()
-"""
-
-
-def _dying_first(monkeypatch: pytest.MonkeyPatch, folder: Path, dies: str) -> None:
-    """The first three workers end before they are ready."""
-    folder.mkdir()
-    script = DIES_FIRST.format(folder=str(folder), deaths=3, dies=dies)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setattr(pool, "module_command", lambda _module, *given: [sys.executable, "-c", script, *given])
-
-
-@pytest.mark.parametrize(
-    ("jobs", "by"),
-    [
-        pytest.param(1, "SIGKILL", marks=pytest.mark.deep),
-        (3, "SIGKILL"),
-        (1, "SIGTERM"),
-        pytest.param(2, "SIGINT", marks=pytest.mark.deep),
-        pytest.param(2, "SIGHUP", marks=pytest.mark.deep),
-    ],
-)
-def test_a_worker_that_is_killed_before_it_is_ready_is_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int, by: str
-) -> None:
-    """As the system does for want of memory, at the start and later; or a person."""
-    _dying_first(monkeypatch, tmp_path / "begun", f"os.kill(os.getpid(), signal.{by})")
-    result = campaign(tmp_path / "out", jobs=jobs)
-    assert result.tally.skipped == {"worker process lost": 3}
-    result.tally.skipped.clear()
-    assert_whole(result)
-
-
-def test_workers_that_are_always_killed_end_the_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _dying_first(monkeypatch, tmp_path / "begun", "os.kill(os.getpid(), signal.SIGKILL)")
-    monkeypatch.setattr(losses, "LOST_PER_WORKER", 2)
-    with pytest.raises(EnvironmentFault, match="3 worker processes ended in a row, the last one killed by SIGKILL"):
-        campaign(tmp_path / "out", jobs=1)
-
-
-@pytest.mark.parametrize(("dies", "how"), [("sys.exit(7)", "status 7"), ("os.abort()", "killed by SIGABRT")])
-def test_a_worker_that_ends_itself_before_it_is_ready_ends_the_campaign(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: str, how: str
-) -> None:
-    _dying_first(monkeypatch, tmp_path / "begun", dies)
-    with pytest.raises(EnvironmentFault, match=f"TVM cannot be imported: {how}"):
-        campaign(tmp_path / "out", jobs=1)
 
 
 class Dawdles(Observers):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from fuzzer.campaign.interrupts import SAME_S, Interrupts
+from fuzzer.early_signals import Interrupting
 from tests.quick import one_in
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,6 +81,45 @@ def test_a_signal_while_our_code_is_read(at: str, number: str, handler: str, sta
         check=False,
     )
     assert (ended.returncode, ended.stderr) == (status, "passfuzz: interrupted\n" if status else "")
+
+
+SWALLOWED = """\
+import os, signal, sys
+class Swallows:
+    def find_spec(self, name, path, target=None):
+        if name == "typer":
+            try:
+                os.kill(os.getpid(), signal.{number})
+            except BaseException:
+                pass
+sys.meta_path.insert(0, Swallows())
+from fuzzer.__main__ import main
+sys.argv = ["passfuzz", "list", "targets"]
+main()
+"""
+
+
+def test_a_signal_that_an_import_swallows_is_asked_for(number: signal.Signals) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", SWALLOWED.format(number=number.name)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "passfuzz: interrupted\n")
+
+
+def test_one_that_came_before_a_campaign_is_noted(number: signal.Signals) -> None:
+    handler = Interrupting()
+    old = signal.signal(number, handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
+        with Interrupts() as interrupts:
+            assert interrupts.happened
+    finally:
+        signal.signal(number, old)
 
 
 def test_what_is_ignored_stays_ignored() -> None:

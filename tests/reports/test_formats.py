@@ -11,9 +11,11 @@ import pytest
 
 from corpus.registry import cause_id
 from oracles.evidence import Died
-from reports import junit, markdown, sarif
-from reports.formats import FORMATS, Format, format_named
-from reports.summary import Report, RunEnd
+from reports import formats, junit, markdown, sarif
+from reports.finding_files import Files
+from reports.formats import FORMATS, Format, format_named, write_formats
+from reports.out_writer import OutWriter
+from reports.summary import SUMMARY_FILE, Report, RunEnd, read_out
 from reports.words import SCREEN
 from tests.reports.reports_data import NASTY, facts, finding, known_finding, report, tally
 
@@ -226,3 +228,34 @@ def test_sarif_calls_no_run_successful_that_has_not_ended() -> None:
     for ended, fault, successful in (("done", None, True), (None, None, False), ("done", "x", False)):
         (run,) = json.loads(sarif.render(Report(replace(facts(own_fault=fault), ended=ended), tally(), ())))["runs"]
         assert run["invocations"][0]["executionSuccessful"] is successful
+
+
+@pytest.mark.parametrize("row", FORMATS, ids=lambda row: row.name)
+def test_one_that_cannot_be_written_keeps_no_other_from_it(tmp_path: Path, row: Format) -> None:
+    """As on a full disk: of the one that fails nothing of an earlier moment stays."""
+    report = Report(facts(), tally(), ())
+    for one in FORMATS:
+        (tmp_path / one.file).write_text("earlier")
+
+    def full(_report: Report, _files: Files) -> str:
+        raise OSError(28, "No space left on device", str(tmp_path / row.file))
+
+    rows = tuple(replace(one, text=full) if one is row else one for one in FORMATS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(formats, "FORMATS", rows)
+        with pytest.raises(OSError, match=row.file):
+            write_formats(tmp_path, report)
+    assert not (tmp_path / row.file).exists()
+    assert all("earlier" not in (tmp_path / one.file).read_text() for one in FORMATS if one is not row)
+
+
+def test_a_run_whose_reports_cannot_be_written_does_not_read_as_done(tmp_path: Path) -> None:
+    def full(out: Path, _report: Report) -> None:
+        assert not (out / SUMMARY_FILE).exists(), "summary.json says how the run ended, and comes last"
+        raise OSError(28, "No space left on device", "report.html")
+
+    done = Report(replace(facts(), ended="done"), tally(), ())
+    with pytest.raises(OSError, match="report.html"):
+        OutWriter(tmp_path, facts(), others=full).write(done)
+    told = read_out(tmp_path).facts
+    assert (told.ended, told.own_fault) == ("fault", "report.html: No space left on device")
