@@ -34,8 +34,8 @@ AnyNumber = TypeVar("AnyNumber", int, float)
 class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
     """Mutable counters, of one case or of a campaign; a message between processes.
 
-    cases: judged. generated: drawn, valid or not. invalid: not well-formed before any pass, our fault.
-    seeded: of the judged cases those that start from a module of --corpus. died: processes
+    cases: judged. generated: drawn, valid or not. undrawn: of which nothing could be drawn. invalid: not well-formed
+    before any pass, our fault. seeded: of the judged cases those that start from a module of --corpus. died: processes
     of cases that ended before their time, cases that were given up after two ends from outside, and stopped workers.
     numeric_verdicts: results compared by value.
     skipped: verdicts by reason, and cases. not_applicable: those verdicts among them where there was nothing to judge.
@@ -48,6 +48,7 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
 
     cases: Count = 0
     generated: Count = 0
+    undrawn: Count = 0
     invalid: Count = 0
     seeded: Count = 0
     died: Count = 0
@@ -68,6 +69,7 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
         """Adds the counts of another: a case, a worker, a shard."""
         self.cases += other.cases
         self.generated += other.generated
+        self.undrawn += other.undrawn
         self.invalid += other.invalid
         self.seeded += other.seeded
         self.died += other.died
@@ -113,6 +115,11 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
     def to_json(self) -> JsonObject:
         """The counters by name, names sorted, times in milliseconds; as `summary.json` holds them."""
         return {field: _plain(getattr(self, field)) for field in FIELDS}
+
+    @property
+    def dealt(self) -> int:
+        """Cases of which it is known what became of them: drawn, or not to be drawn."""
+        return self.generated + self.undrawn
 
     @property
     def invalid_share(self) -> float:

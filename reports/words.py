@@ -190,4 +190,5 @@ def progress_line(tally: Tally, seconds: float) -> str:
     """Cases, cases per second, and the share of generated cases that was valid."""
     rate = tally.cases / seconds if seconds > 0 else 0.0
     valid = f", {1 - tally.invalid_share:.1%} valid" if tally.generated else ""
-    return f"{number_of(tally.cases, 'case')}, {rate:.1f}/s{valid}"
+    undrawn = f", {tally.undrawn} not drawn" if tally.undrawn else ""
+    return f"{number_of(tally.cases, 'case')}{undrawn}, {rate:.1f}/s{valid}"

@@ -51,7 +51,7 @@ def judge_case(plan: Plan, repertoire: Repertoire, index: int, recorder: Recorde
     try:
         case = draw_experiment(plan, repertoire, index)
     except Unavailable as reason:
-        return Judged(index, Tally(skipped={f"not drawn: {reason}": 1}))
+        return Judged(index, Tally(undrawn=1, skipped={f"not drawn: {reason}": 1}))
     drawn = time.process_time()
     options = replace(options_of(plan, repertoire), announce=lambda activity: recorder.write(index, activity))
     judged = judge(case.experiment, options, case.source)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fuzzer.settings import Settings
 from reports.finding_row import row_of
-from reports.live import LINE_S, REDRAW_S, LiveDisplay, left_line
+from reports.live import ALL_JUDGED, LINE_S, REDRAW_S, LiveDisplay, left_line
 from reports.tally import Tally
 from reports.terminal import Terminal
 from reports.words import neediest_first, progress_line
@@ -98,6 +98,14 @@ def test_neediest_passes_come_first() -> None:
 def test_nothing_divides_by_zero_at_the_start() -> None:
     assert progress_line(Tally(), 0.0) == "0 cases, 0.0/s"
     assert left_line(Settings(seed=1, time_s=None), Tally(), 5.0) == ""
+
+
+def test_what_could_not_be_drawn_is_said_and_not_waited_for() -> None:
+    tally = Tally(cases=39, generated=39, undrawn=1)
+    assert progress_line(tally, 10.0) == "39 cases, 1 not drawn, 3.9/s, 100.0% valid"
+    limits = Settings(seed=1, cases=41, time_s=None)
+    assert left_line(limits, tally, 5.0) == "1 case left"
+    assert left_line(replace(limits, cases=40), tally, 5.0) == ALL_JUDGED
 
 
 def test_after_its_time_a_run_says_what_it_still_does() -> None:
