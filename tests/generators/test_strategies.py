@@ -96,13 +96,20 @@ def test_cases_hold_a_readable_module(case: Case) -> None:
 
 @pytest.mark.deep
 def test_a_counterexample_becomes_small() -> None:
-    """A user's pass that is wrong on two common operators: little more than one call of them is left."""
+    """A user's pass that is wrong on two common operators: little more than one call of them is left, with most seeds
+    of the search."""
     wrong = {"relax.add", "relax.multiply"}
-    smallest = hypothesis.find(
-        relax_modules(SMALL), lambda module: bool(wrong & set(operators_in(module))), settings=search, random=Random(7)
-    )
-    assert wrong & set(operators_in(smallest))
-    assert len(operators_in(smallest)) <= 3
+    left = []
+    for seed in range(3):
+        smallest = hypothesis.find(
+            relax_modules(SMALL),
+            lambda module: bool(wrong & set(operators_in(module))),
+            settings=search,
+            random=Random(seed),
+        )
+        assert wrong & set(operators_in(smallest))
+        left.append(len(operators_in(smallest)))
+    assert sorted(left)[1] <= 3, left
 
 
 def test_shrinking_reaches_the_simplest_program() -> None:
