@@ -6,18 +6,15 @@ operators that do different things to their operands, the second on the result o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 from tvm import relax
 
-from generators import tvm_api
-from generators.dtypes import INTEGERS, integer_limits
 from generators.operators.row import Operator, Rounding
 from generators.operators.table import OPERATORS
-from generators.ranges import NARROW, Range, ends_of
+from generators.ranges import NARROW, ends_of
+from generators.relax.beside import another_like, beside_of, origin_of, takes_literal, with_literal
 from generators.relax.body import attempt
-from generators.relax.knobs import SPECIAL
 from generators.relax.scope import EVERY, FLOAT, INTEGER, Drawn, Scope
 from generators.relax.values import AnyValue, Dim, Link, TupleValue, Value, extent
 from generators.source import Echo, favour, weighted
@@ -101,6 +98,7 @@ def _draw_pair(s: Scope, chain: _Chain, dtypes: Sequence[str]) -> None:
     """Two operators of different ways, the second on what the first gives; in some cases a third."""
     for _ in range(s.knobs.chains.tries):
         first, second = chain.drawn_pair()
+        chain.begin()
         value = _part_of(s, chain.called(first, _before(s, first, second, dtypes), before=second))
         if value is None or s.frame.is_fixed(value.expr):
             continue
@@ -175,11 +173,15 @@ class _Chain:
         self._knobs = scope.knobs.chains
         self._rows = rows
         self._named = named
+        self.begin()
+        self._given: dict[str, list[Any]] = {}
+
+    def begin(self) -> None:
+        """No call is before the next one."""
         self._last: Operator | None = None
         self._changed: tuple[int, ...] = ()
         self._beside: list[Value] = []
         self._origin = ""
-        self._given: dict[str, list[Any]] = {}
 
     @property
     def rank(self) -> int | None:
@@ -273,7 +275,7 @@ class _Chain:
             self._given[row.name] = echo.given
             s.frame.module.operators[row.name] += 1
             self._last, self._changed = row, _changed_axes(s, drawn, result)
-            self._beside, self._origin = _beside(s, drawn, values), _origin(drawn)
+            self._beside, self._origin = beside_of(s, drawn, values), origin_of(drawn)
         return result
 
     def _led(self, values: Sequence[Value], literals: float) -> list[Value]:
@@ -282,9 +284,12 @@ class _Chain:
         source = self._scope.source
         windows = self._last is not None and self._last.rank is not None
         if values and self._beside and not windows and source.flip(self._knobs.same_beside):
-            return [*values, *(value for value in self._beside if not source.flip(self._knobs.other_beside))]
-        if _takes_literal(values) and source.flip(literals):
-            return _with_literal(self._scope, values, self._last)
+            others = (
+                another_like(self._scope, v) if source.flip(self._knobs.other_beside) else v for v in self._beside
+            )
+            return [*values, *others]
+        if takes_literal(values) and source.flip(literals):
+            return with_literal(self._scope, values, self._last)
         return [*values]
 
 
@@ -298,70 +303,12 @@ def _changed_axes(s: Scope, drawn: Drawn, result: AnyValue) -> tuple[int, ...]:
     return tuple(axis for axis, dim in enumerate(result.dims) if dim != before[axis - result.ndim])
 
 
-def _origin(drawn: Drawn) -> str:
-    """The dtype of a call's first operand; "" where that is no tensor."""
-    first = drawn.call.args[0] if isinstance(drawn.call, relax.Call) and drawn.call.args else None
-    ty = None if first is None else tvm_api.type_of(first)
-    return str(ty.dtype) if isinstance(ty, tvm_api.TensorType) else ""
-
-
-def _beside(s: Scope, drawn: Drawn, values: Sequence[Value]) -> list[Value]:
-    """The operands of a call that are none of these values; where there are none, those after the first."""
-    args = [*drawn.call.args] if isinstance(drawn.call, relax.Call) else []
-    named = [v for arg in args[0 if values else 1 :] for v in s.values if isinstance(v, Value) and v.expr.same_as(arg)]
-    return [v for v in named if not any(v.expr.same_as(value.expr) for value in values)]
-
-
 def _by_way(rows: Sequence[Operator]) -> list[list[Operator]]:
     """The operators by what they do to their operands: comparisons, casts, sums along axes, moves, and so on."""
     ways: dict[tuple[Rounding, bool], list[Operator]] = {}
     for row in rows:
         ways.setdefault((row.rounding, row.elementwise), []).append(row)
     return list(ways.values())
-
-
-def _takes_literal(values: Sequence[Value]) -> bool:
-    return len(values) == 1 and values[0].dtype != "bool" and values[0].dims is not None
-
-
-def _with_literal(s: Scope, values: Sequence[Value], last: Operator | None) -> list[Value]:
-    """The operands of a link: the value, which the last operator gave, and a constant."""
-    dtype, dims = values[0].dtype, values[0].dims
-    assert dims is not None
-    known = all(isinstance(dim, int) and dim for dim in dims)
-    channels = last is not None and last.rank is not None
-    share = s.knobs.chains.along_channels if channels else s.knobs.chains.along_axis
-    if known and len(dims) > 1 and s.source.flip(share):
-        literal = _along_an_axis(s, dims, dtype, channels)
-    else:
-        cast = last is not None and last.rounding is Rounding.CAST
-        one = s.source.pick([n for n in _literals(s, dtype, cast) if n >= 0 or not dtype.startswith("u")])
-        literal = s.constant(dims if known and s.source.flip() else (), dtype, Range(one, one, True))
-    return [literal, *values] if s.source.flip() else [*values, literal]
-
-
-def _literals(s: Scope, dtype: str, cast: bool) -> Sequence[int]:
-    """Numbers that are neutral or absorbing for some operators; of wide integers also those next to the ends of
-    narrower ones, most often where a cast has made them wide."""
-    ends = _ends_within(dtype) if dtype in INTEGER else ()
-    return ends if ends and s.source.flip(s.knobs.chains.ends_after_cast if cast else s.knobs.chains.ends) else SPECIAL
-
-
-@cache
-def _ends_within(dtype: str) -> tuple[int, ...]:
-    """The ends of the integer dtypes that this one holds, and the numbers next to them."""
-    low, high = integer_limits(dtype)
-    held = [ends for ends in map(integer_limits, INTEGERS) if low < ends[0] and ends[1] < high]
-    return tuple(sorted({n + step for ends in held for n in ends if n for step in (-1, 0, 1) if n + step}))
-
-
-def _along_an_axis(s: Scope, dims: Sequence[Dim], dtype: str, channels: bool) -> Value:
-    """A constant with a number for each index of one of several axes, as a bias has, most often the second. channels:
-    where one of the axes is that of channels, it is not the first."""
-    axis = favour(s.source, 1, len(dims) - 1, *(() if channels else (0,)))
-    lead = [1] * axis if s.source.flip() else []
-    low = 0 if dtype.startswith("u") else -2
-    return s.constant([*lead, dims[axis], *[1] * (len(dims) - 1 - axis)], dtype, Range(low, 3, True))
 
 
 def _part_of(s: Scope, bound: AnyValue | None) -> Value | None:
