@@ -70,7 +70,8 @@ class CampaignResult:
         ):
             if self.loaded and unshown and number > MAX_UNSHOWN_SHARE * self.tally.generated:
                 often = f"{number_of(number, 'time')} in {number_of(self.tally.generated, 'case')} {what}"
-                return f"{often}, and no finding tells of it: a loaded pass ends or spoils its process ({self._some_loaded})"
+                spoils = f"a loaded pass ends or spoils its process ({self._some_loaded})"
+                return f"{often}, and no finding tells of it: {spoils}"
         if self.tally.cases == 0 and not self.interrupted:
             reason = max(self.tally.skipped, key=self.tally.skipped.__getitem__, default=None)
             return "not one case was judged" if reason is None else f"not one case was judged: {reason}"
