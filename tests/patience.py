@@ -100,7 +100,7 @@ LEFT = {
     "fuzzer.coverage.ground.IMPORT_S": "three minutes for an import",
     "oracles.builds.cuda_cpu.compiler.TIMEOUT_S": "two minutes for a compiler",
     "fuzzer.oneshot.ask.LOOK_S": "how often a caller looks up between replies",
-    "fuzzer.oneshot.reduce.STOPPED_S": "how far ahead a clock is put",
+    "fuzzer.oneshot.reduce.AHEAD_S": "how far ahead a clock is put",
     "fuzzer.campaign.disk.CHECKPOINT_S": "how often a campaign is written",
     "fuzzer.campaign.second_process.BATCH_S": "how long samples wait for others",
     "oracles.builds.cuda_cpu.machine.DEADLINE_S": "seconds of the CPU",

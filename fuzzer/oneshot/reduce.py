@@ -38,7 +38,7 @@ from oracles.verdict import Failed
 MEASURED = 10
 """How often a failure is judged again that did not show again at once: its rate is told."""
 GOES_ON = "The smallest so far, not confirmed: the reduction goes on, or did not get to its end."
-STOPPED_S = 1e9
+AHEAD_S = 1e9
 """Seconds that a clock is ahead where the user has ended the reduction."""
 PRINTED_WHOLE = 40
 """Up to so many bindings and statements the best so far is printed as a script that is known to say all of it: reading
@@ -52,13 +52,13 @@ def stopped(request: Request) -> bool:
 
 def clock_of(request: Request) -> Callable[[], float]:
     """Seconds; far ahead once the user has asked to end with the smallest so far."""
-    return lambda: time.monotonic() + (STOPPED_S if stopped(request) else 0.0)
+    return lambda: time.monotonic() + (AHEAD_S if stopped(request) else 0.0)
 
 
 def step_rows(smallest: Smallest) -> tuple[StepRow, ...]:
-    """What each step has cost and given; the clock of a search that the user has ended is ahead by STOPPED_S."""
+    """What each step has cost and given; the clock of a search that the user has ended is ahead by AHEAD_S."""
     return tuple(
-        StepRow(step.name, step.tried, step.accepted, round(step.seconds % STOPPED_S, 3), step.fault)
+        StepRow(step.name, step.tried, step.accepted, round(step.seconds % AHEAD_S, 3), step.fault)
         for step in smallest.steps
     )
 
