@@ -70,7 +70,7 @@ def without_imports(text: str) -> str:
     try:
         tree = syntax_of(text)
     except SyntaxError as error:
-        raise UnreadableModule(f"line {error.lineno}: {error.msg}") from error
+        raise UnreadableModule(error.msg if error.lineno is None else f"line {error.lineno}: {error.msg}") from error
     except ValueError as error:  # a null byte
         raise UnreadableModule(str(error)) from error
     lines = _LINE_END.split(text)

@@ -136,12 +136,19 @@ class CampaignLoop:
             own_fault=self.fault,
             unreduced=len(unsettled),
             unreduced_known=sum(one.looks_known for one in unsettled),
-            notes=(*self.failures.rows.notes, *self.kinship.notes, *always_rejecting(self.tally, self.loaded)),
+            notes=self._notes,
             uncounted=self.uncounted,
             new_tiers=self.known.new_tiers((one.failure for one in unsettled), self.loaded),
             unshown=self.failures.docket.sightings_unshown(self.loaded),
             loaded=self.loaded,
         )
+
+    @property
+    def _notes(self) -> tuple[str, ...]:
+        """What its reader must know besides what was found."""
+        mine = f"; a pass of {self.settings.load} may have done it" if self.settings.load is not None else ""
+        lost = (f"{note}{mine}" for note in self.losses.notes)
+        return (*self.failures.rows.notes, *self.kinship.notes, *always_rejecting(self.tally, self.loaded), *lost)
 
     def _go(self, pool: Workforce) -> None:
         for row in self.failures.rows.by_signature.values():

@@ -178,7 +178,9 @@ def connect(address: str, baggage: bytes) -> RayCluster:
 def start(workers: int, baggage: bytes) -> RayCluster:
     """A cluster of this machine alone, which ends with the campaign. Raises EnvironmentFault."""
     ends = ExitStack()
-    scratch = ends.enter_context(scratch_folder("passfuzz-ray-"))
+    scratch = (
+        ends.enter_context(scratch_folder("passfuzz-ray-")) / "r"
+    )  # which Ray opens to all; the folder around is ours
     os.environ.setdefault(TOKEN, secrets.token_hex(32))
     try:
         with _signals_kept():

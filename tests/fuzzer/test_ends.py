@@ -162,6 +162,7 @@ def test_killed_workers_lose_nothing(tmp_path: Path, pools: list[Pool], seed: in
     given_up = result.tally.skipped.pop("worker killed, twice", 0)
     assert result.tally.skipped == {"worker process lost": len(kills.killed)}
     assert len(kills.killed) > 4
+    assert f"{len(kills.killed)} worker processes ended before their time, or were stopped for good" in result.notes
     assert result.tally.cases + given_up == 400
     assert all(count == 1 for count in result.tally.ops.values())
     assert given_up <= len(kills.killed) // 2

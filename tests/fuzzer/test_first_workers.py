@@ -57,6 +57,7 @@ def test_a_worker_that_is_killed_before_it_is_ready_is_replaced(
     _dying_first(monkeypatch, tmp_path / "begun", f"os.kill(os.getpid(), signal.{by})")
     result = campaign(tmp_path / "out", jobs=jobs)
     assert result.tally.skipped == {"worker process lost": 3}
+    assert result.notes == ("3 worker processes ended before their time, or were stopped for good",)
     result.tally.skipped.clear()
     assert_whole(result)
 
