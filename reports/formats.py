@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,19 +45,21 @@ FORMATS: tuple[Format, ...] = (
 )
 
 
-def write_formats(out: Path, report: Report) -> None:
-    """Writes a report in every format. Where one cannot be written, the others are, none of an earlier moment stays in
-    its place, and the first OSError is raised."""
+def write_formats(out: Path, report: Report, names: Sequence[str] = ()) -> dict[str, Path]:
+    """Writes a report in these formats, in every one where none is named; their paths. Where one cannot be written, the
+    others are, none of an earlier moment stays in its place, and the first OSError is raised."""
     failed: OSError | None = None
-    for row in FORMATS:
+    paths: dict[str, Path] = {}
+    for row in map(format_named, names) if names else FORMATS:
         try:
-            row.write(out, report)
+            paths[row.name] = row.write(out, report)
         except OSError as error:
             failed = failed or error
             with suppress(OSError):
                 (out / row.file).unlink()
     if failed is not None:
         raise failed
+    return paths
 
 
 def format_named(name: str) -> Format:

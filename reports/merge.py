@@ -35,6 +35,10 @@ from reports.summary import (
 )
 from reports.tally import Tally
 
+_NAME = 50
+"""Characters of the name of a folder that is copied under a number."""
+_FOLDERS = (FINDINGS, UNCONFIRMED)
+"""What a merge writes over."""
 SHOWN_SEEDS = 5
 MOST_FILE = 512 * MEBIBYTE
 """Bytes of a file of a finding that a merge copies."""
@@ -96,10 +100,10 @@ def _refuse_target(outs: Sequence[Path], into: Path) -> None:
         if _same(out, into):
             raise NoMerge(f"--merge {one_line(into)}: one of the folders that are merged; give a new one")
         above, below = Path(os.path.realpath(out)), Path(os.path.realpath(into))
-        if above in below.parents or below / FINDINGS in above.parents:
+        if above in below.parents or not {below / name for name in _FOLDERS}.isdisjoint(above.parents):
             raise NoMerge(f"--merge {one_line(into)}: {one_line(out)} and it lie in each other; give a new one")
     if not os.path.lexists(into / SUMMARY_FILE):
-        if os.path.lexists(into / FINDINGS):
+        if any(os.path.lexists(into / name) for name in (*_FOLDERS, UNREDUCED_FILE)):
             raise NoMerge(f"--merge {one_line(into)}: a folder with findings that are no merge; give a new one")
         return
     if not read_out(into).facts.merged:
@@ -118,11 +122,9 @@ def _copy_beside(outs: Sequence[Path], into: Path) -> list[str]:
         old.unlink()
     shutil.rmtree(old, ignore_errors=True)
     real = [out for out in outs if is_real_folder(out / UNCONFIRMED)]
-    folders = [
-        (folder, f"{number}-{folder.name}")
-        for number, out in enumerate(real, 1)
-        for folder in sorted((out / UNCONFIRMED / FINDINGS).glob("*/"))
-    ]
+    kept = [out / UNCONFIRMED / FINDINGS for out in real if is_real_folder(out / UNCONFIRMED / FINDINGS)]
+    every = [folder for findings in kept for folder in sorted(findings.glob("*/"))]
+    folders = [(folder, f"{number}-{folder.name[:_NAME]}") for number, folder in enumerate(every, 1)]
     if folders:
         (into / UNCONFIRMED).mkdir()
     left_out = _copy_findings(folders, into / UNCONFIRMED / FINDINGS) if folders else []
@@ -137,17 +139,23 @@ def _copy_beside(outs: Sequence[Path], into: Path) -> list[str]:
 
 
 def _rows_of_runs(outs: Sequence[Path], name: str) -> tuple[list[JsonObject], list[str]]:
-    """The objects of a file with one per line, of each run, with its folder; lines on what is none."""
+    """The objects of a file with one per line, of each run, with its folder; lines on what is none. A line that was cut
+    off by a kill is at the end, and left out."""
     rows: list[JsonObject] = []
     wrong = []
     for out in outs:
         try:
-            lines = read_regular(out / name, MOST, follow=False).splitlines()
-            rows += [{**msgspec.json.decode(line, type=dict[str, Any]), "out": str(out)} for line in lines]
+            *lines, _ = read_regular(out / name, MOST, follow=False).split(b"\n")
         except FileNotFoundError:
             continue
-        except UNREADABLE as error:
-            wrong.append(f"{one_line(out / name)}: left out: {why(error)}")
+        except OSError as error:
+            wrong.append(f"{one_line(out / name)}: {why(error)}, left out")
+            continue
+        for number, line in enumerate(lines, 1):
+            try:
+                rows.append({"out": str(out), **msgspec.json.decode(line, type=dict[str, Any])})
+            except UNREADABLE as error:
+                wrong.append(f"{one_line(out / name)}, line {number}: left out: {why(error)}")
     return rows, wrong
 
 

@@ -32,7 +32,7 @@ class OutWriter:
         out: Path,
         facts: RunFacts,
         interval_s: float = INTERVAL_S,
-        others: Callable[[Path, Report], None] = lambda out, report: None,
+        others: Callable[[Path, Report], object] = lambda out, report: None,
         rows: Iterable[FindingRow] = (),
         clock: Callable[[], float] = time.perf_counter,
         reached: Callable[[float], Reached | None] = lambda now: None,

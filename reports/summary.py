@@ -14,7 +14,7 @@ import msgspec
 
 from corpus.escapes import one_line
 from corpus.named_errors import naming
-from corpus.regular_files import MEBIBYTE, read_regular
+from corpus.regular_files import MEBIBYTE, is_real_folder, read_regular
 from corpus.store import LONGEST_REASON, UNREADABLE, why, write_atomically
 from generators.json_values import JsonObject
 from reports.causes import CauseRow, causes_of
@@ -230,7 +230,8 @@ def unconfirmed_in(out: Path) -> int:
         unshown = len(read_regular(out / UNCONFIRMED / UNSHOWN_FILE, MOST).splitlines())
     except OSError:
         unshown = 0
-    return unshown + sum(1 for _ in (out / UNCONFIRMED).glob(f"{FINDINGS}/*/"))
+    kept = out / UNCONFIRMED / FINDINGS
+    return unshown + (sum(1 for _ in kept.glob("*/")) if is_real_folder(kept) else 0)
 
 
 def _lines_in(path: Path) -> int:

@@ -34,7 +34,7 @@ class Interrupts:
             hung_up = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN  # nohup: it stays ignored
             live = [number for number in _SIGNALS if not (hung_up and number == signal.SIGHUP)]
             self._old = {number: signal.signal(number, self._note) for number in live}
-            self.happened = any(isinstance(old, Interrupting) and old.came for old in self._old.values())
+            self.happened |= any(isinstance(old, Interrupting) and old.came for old in self._old.values())
         return self
 
     def _note(self, number: int, _frame: FrameType | None) -> None:

@@ -19,7 +19,7 @@ from fuzzer.errors import EnvironmentFault, UsageError, tell
 from fuzzer.known_causes import Known, is_baseline
 from fuzzer.render import console, print_json
 from reports.causes import CauseRow
-from reports.formats import FORMATS, format_named
+from reports.formats import FORMATS, format_named, write_formats
 from reports.merge import NoMerge, read_outs, write_merged
 from reports.summary import Report, UnreadableOut
 from reports.view import show
@@ -47,11 +47,12 @@ def report_on(
         if known is not None:
             retold = replace(known, tvm=first_version(report))
             report = replace(report, findings=tuple(told_again(retold, row) for row in report.findings))
-        paths = {name: str(format_named(name).write(folder, report)) for name in formats}
+        written = write_formats(folder, report, formats) if formats else {}
     except (UnreadableOut, NoMerge) as error:
         raise UsageError(str(error)) from error
     except OSError as error:
         raise EnvironmentFault(f"cannot write into {one_line(folder)}: {error.strerror or error}") from error
+    paths = {name: str(path) for name, path in written.items()}
     for note in report.notes:
         tell(f"warning: {one_line(note)}")
     if update is not None:

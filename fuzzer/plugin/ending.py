@@ -104,6 +104,7 @@ def end(
         ledger.seconds,
         own_fault=ledger.fault,
         ended="done" if ledger.fault is None else "fault",
+        unconfirmed=unconfirmed,
     )
     write_out(place, Report(facts, ledger.tally, rows))
     retell_issues(place, rows)

@@ -27,8 +27,12 @@ BATCH = 48
 
 LOOK_S = 1.0
 """Seconds between two looks for workers that are stopped."""
-_SENT = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
-"""Signals by which a process is ended from outside."""
+_SENT = frozenset(
+    status
+    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+    for status in (-number, 128 + number)  # of who tidies up first (`oracles.family`)
+)
+"""How a process ends that another one has ended by a signal."""
 STOPPED_S = 30.0
 """Seconds for which a signal may stop a worker."""
 _LOG_BYTES = 256 * MEBIBYTE
@@ -130,7 +134,7 @@ class Pool:
         slot.output.close()
         slot.process.wait()
         self.slots.remove(slot)
-        return WorkerLost(how or self._how(slot), slot.ready, -slot.process.returncode in _SENT, slot.was_stopped)
+        return WorkerLost(how or self._how(slot), slot.ready, slot.process.returncode in _SENT, slot.was_stopped)
 
     def _how(self, slot: LocalSlot) -> str:
         """How a worker ended, with the last line that it wrote on stderr."""

@@ -46,6 +46,7 @@ def _dying_first(monkeypatch: pytest.MonkeyPatch, folder: Path, dies: str) -> No
         pytest.param(1, "SIGKILL", marks=pytest.mark.deep),
         (3, "SIGKILL"),
         (1, "SIGTERM"),
+        (1, "status 143"),
         pytest.param(2, "SIGINT", marks=pytest.mark.deep),
         pytest.param(2, "SIGHUP", marks=pytest.mark.deep),
     ],
@@ -54,7 +55,8 @@ def test_a_worker_that_is_killed_before_it_is_ready_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int, by: str
 ) -> None:
     """As the system does for want of memory, at the start and later; or a person."""
-    _dying_first(monkeypatch, tmp_path / "begun", f"os.kill(os.getpid(), signal.{by})")
+    ends = "os._exit(143)" if by == "status 143" else f"os.kill(os.getpid(), signal.{by})"  # after it has tidied up
+    _dying_first(monkeypatch, tmp_path / "begun", ends)
     result = campaign(tmp_path / "out", jobs=jobs)
     assert result.tally.skipped == {"worker process lost": 3}
     assert result.notes == ("3 worker processes ended before their time, or were stopped for good",)

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -120,6 +121,28 @@ def test_one_that_came_before_a_campaign_is_noted(number: signal.Signals) -> Non
             assert interrupts.happened
     finally:
         signal.signal(number, old)
+
+
+def test_one_that_comes_while_handlers_are_installed_is_noted(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install = signal.signal
+
+    def at_once(which: int, handler: Any) -> Any:
+        old = install(which, handler)
+        if which == number and callable(handler):
+            signal.raise_signal(number)
+        return old
+
+    before = install(number, signal.SIG_DFL)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(signal, "signal", at_once)
+            patch.setattr("fuzzer.campaign.interrupts._leave_terminal", lambda: None)
+            with Interrupts() as interrupts:
+                assert interrupts.happened
+    finally:
+        install(number, before)
 
 
 def test_what_is_ignored_stays_ignored() -> None:

@@ -263,7 +263,11 @@ def test_what_is_no_object_beside_the_findings_is_named_and_links_are_not_follow
     (out / "unreduced.jsonl").write_text("[1]\n")
     (secret / "failures.jsonl").write_text('{"SECRET": 1}\n')
     (other / "unconfirmed").symlink_to(secret)
-    merged = write_merged([out, other], tmp_path / "all")
-    assert any("unreduced.jsonl: left out" in note for note in merged.notes)
+    third = run(tmp_path / "c")
+    (third / "unconfirmed").mkdir()
+    (third / "unconfirmed" / "findings").symlink_to(secret)
+    assert unconfirmed_in(third) == 0
+    merged = write_merged([out, other, third], tmp_path / "all")
+    assert any("unreduced.jsonl, line 1: left out" in note for note in merged.notes)
     assert not (tmp_path / "all" / "unreduced.jsonl").exists()
     assert not [path for path in (tmp_path / "all").rglob("*") if path.is_file() and b"SECRET" in path.read_bytes()]
