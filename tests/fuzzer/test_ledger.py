@@ -15,6 +15,7 @@ from fuzzer.plugin.ending import as_it_is
 from fuzzer.plugin.spy import Missed
 from fuzzer.plugin.suite_watch import Ledger, Sighting, SuiteWatch
 from fuzzer.protocol import Failure
+from reports.summary import read_out
 from tests.reports.reports_data import finding
 
 SEEN = Sighting(Failure(0, "survives", "crash", "it crashed", "", "FuseOps", "B"), 0, finding().case, 1.0, count=3)
@@ -64,3 +65,10 @@ def test_a_fault_of_ours_while_a_cause_is_looked_for_is_said(tmp_path: Path, mon
     assert ledger.fault is not None and "looking for the cause: KeyError" in ledger.fault
     reduced(monkeypatch, silent, tmp_path, lambda *_: replace(small, own_fault=""))
     assert silent.fault is None
+
+
+def test_what_has_not_shown_again_stands_in_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ending, "_findings", lambda *_: ([], 2))
+    ended = ending.end(Ledger(), tmp_path / "out", tmp_path, ".")
+    assert read_out(tmp_path / "out").facts.unconfirmed == 2
+    assert any("2 did not show again" in line for line in ended.lines)
