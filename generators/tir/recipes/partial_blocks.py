@@ -160,7 +160,8 @@ def _reduced_for_some(draft: FunctionDraft) -> Stmt:
         read = load(given, [terms[0].expr, terms[1].expr])
         kind = draft.source.pick((tirx.Max, tirx.Min))
         begins = Term(tirx.const(0, tensor.dtype), tensor.dtype, tensor.range.including(0), 0)
-        node = Term(kind(load(tensor, at).expr, read.expr), tensor.dtype, tensor.range, tensor.fraction)
+        either = tensor.range.hull(given.range)
+        node = Term(kind(load(tensor, at).expr, read.expr), tensor.dtype, either, tensor.fraction)
         return BlockBody(store(tensor, node, at), store(tensor, begins, at))
 
     where = _part(draft, length, outer[0])
