@@ -250,9 +250,11 @@ class Judged(Struct, frozen=True, tag="judged"):
 
 
 class Killed(Struct, frozen=True, tag="killed"):
-    """The child that judged a case was killed from outside: nothing is known of the case."""
+    """The child that judged a case was killed from outside: nothing is known of the case. if_again: the failure that it
+    is where the same happens again."""
 
     index: int
+    if_again: Failure | None = None
 
 
 class Reduced(Struct, frozen=True, tag="reduced"):

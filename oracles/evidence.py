@@ -181,6 +181,10 @@ class Died(msgspec.Struct, frozen=True, tag=True):
     how: str
 
 
+KILLED_EACH_TIME = Died("SIGKILL")
+"""What was killed each time, where the same was done: nobody from outside does that."""
+
+
 class SpoiltProcess(msgspec.Struct, frozen=True, tag=True):
     """A pass leaves its process in a state in which other code fails or ends (`oracles.process_state`). what: with what
     it leaves it."""

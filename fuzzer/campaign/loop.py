@@ -36,6 +36,7 @@ from fuzzer.protocol import (
     Confirm,
     Confirmed,
     Done,
+    Failure,
     JudgeCases,
     Judged,
     Killed,
@@ -82,6 +83,8 @@ class CampaignLoop:
         self.loaded: tuple[str, ...] = ()
         """The passes of --load."""
         self.losses = Losses()
+        self._killed: dict[int, Failure | None] = {}
+        """By case, what its child did that was killed once."""
         self.before_s = 0.0
         """The seconds of the campaign that this one goes on with."""
         self.start = time.monotonic()
@@ -231,9 +234,8 @@ class CampaignLoop:
                 if self.deck.answered(index):
                     self.losses.worked()
                     self._count(answer)
-            case Killed(index):
-                if self.deck.killed(index):
-                    self._give_up_case("child killed from outside, twice")
+            case Killed(index, if_again):
+                self._killed_child(index, if_again)
             case Reduced() | Confirmed() if self.failures.awaits(answer.token):
                 self.tally.add(self.failures.answered(answer))
             case TriedDraws() if isinstance(heard.about, TryDraws):
@@ -252,6 +254,18 @@ class CampaignLoop:
                 self._done(heard.slot, heard.about)
             case _:
                 assert_never(answer)
+
+    def _killed_child(self, index: int, if_again: Failure | None) -> None:
+        """The child of a case was killed: what happens twice in one pass is that pass's, which may take all memory."""
+        if not self.deck.killed(index):
+            self._killed[index] = if_again
+            return
+        before = self._killed.pop(index, None)
+        if if_again is None or before is None or before.culprit != if_again.culprit:
+            self._give_up_case("child killed from outside, twice")
+            return
+        self.tally.add(Tally(generated=1, cases=1, died=1, skipped={"ended by SIGKILL": 1}))
+        self.failures.seen(index, (if_again,), self.now)
 
     def _done(self, slot: Slot, about: Command | None) -> None:
         self.losses.worked()

@@ -137,10 +137,12 @@ def outcome_of(subject: Subject, asked: frozenset[str] | None = None, rejections
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """What is asked. deadline_s: seconds that a stage may take."""
+    """What is asked. deadline_s: seconds that a stage may take. killed_in: the pass in which the process was killed
+    when it was asked before; "" for none."""
 
     oracles: frozenset[str]
     rejections: bool
+    killed_in: str = ""
     deadline_s: float = field(default_factory=lambda: STAGE_S)
 
     @property
@@ -176,17 +178,19 @@ def _judged(subject: Subject, asking: _Asking, rows: list[CheckRow]) -> CheckOut
     match end:
         case OurFault():
             raise own_fault(ended, where)
-        case FromOutside():
-            raise NotCarriedOut(f"{KILLED}: {ended.how} in {where}", usage=False)
+        case FromOutside(Failure(culprit=culprit)) if culprit != asking.killed_in:
+            return _judged(subject, replace(asking, killed_in=culprit), rows)
         case ReferenceStuck():
             note = Inconclusive(f"the reference interpreter {ended.verb}")
             without = replace(subject, start=replace(subject.start, calls=()))
             left = replace(asking, oracles=asking.oracles - NEED_NUMBERS)
             return _judged(without, left, [*rows, row_of(numeric.ORACLE.name, None, note)])
-        case Failure():
-            lost = _with_step(subject, end)
+        case (Failure() as failure) | FromOutside(Failure() as failure):
+            lost = _with_step(subject, failure)
             row = row_of(survives.ORACLE.name, _pass_named(subject, lost), Failed(lost.symptom, lost.message))
             return CheckOutcome((*told, row), (*failures, lost))
+        case FromOutside():
+            raise NotCarriedOut(f"{KILLED}: {ended.how} in {where}", usage=False)
         case _:
             assert_never(end)
 

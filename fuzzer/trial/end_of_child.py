@@ -26,7 +26,10 @@ class OurFault:
 
 @dataclass(frozen=True, slots=True)
 class FromOutside:
-    """The system, out of memory, or a person has killed it: says nothing about a pass."""
+    """The system, out of memory, or a person has killed it: says nothing about a pass. if_again: what it says where the
+    same happens again; None where no pass is applied."""
+
+    if_again: Failure | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +43,18 @@ End: TypeAlias = OurFault | FromOutside | ReferenceStuck | Failure
 def judged_end(index: int, activity: Activity, ended: Ended, *, deadline_s: float, stderr: str = "") -> End:
     """Whose fault the end of a process is, by what was going on in it."""
     if ended.from_outside:
-        return FromOutside()
+        found = _blamed(activity) if _applies(activity) else None
+        return FromOutside(None if found is None else _failure(index, found, ended, deadline_s, stderr))
     if ended.raised or (ended.by_exit and not _applies(activity)):
         return OurFault()
     found = _blamed(activity)
     if found is None:
         return ReferenceStuck()
+    return _failure(index, found, ended, deadline_s, stderr)
+
+
+def _failure(index: int, found: tuple[str, str], ended: Ended, deadline_s: float, stderr: str) -> Failure:
+    """found: the oracle and the culprit."""
     oracle, culprit = found
     message, evidence = _told(ended, culprit, deadline_s)
     return Failure(

@@ -30,7 +30,7 @@ from generators.passes.order import breaches
 from generators.passes.row import Phase
 from generators.passes.table import SETUP
 from generators.source import SeededSource
-from oracles.evidence import Died, Hung
+from oracles.evidence import KILLED_EACH_TIME, Died, Hung
 from oracles.forked import ChildRaised
 from oracles.ir.endless import endless_loops
 from oracles.ir.regions import (
@@ -239,6 +239,8 @@ class Rejudge:
         match end:
             case Failure():
                 return [*failures, end]
+            case FromOutside(Failure() as failure) if self._failure.evidence == KILLED_EACH_TIME:
+                return [*failures, failure]
             case FromOutside() if left:
                 return self.failures(candidate, left - 1, seed)
             case OurFault() if self.last is None:

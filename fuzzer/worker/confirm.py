@@ -27,7 +27,7 @@ from corpus.scripts.repro import can_be_by_reference, shown_by_script
 from fuzzer.processes.run_guarded import run_guarded
 from fuzzer.processes.start import module_command
 from fuzzer.results import rows_of
-from oracles.evidence import AcrossProcesses, Died, ReferenceTrap
+from oracles.evidence import KILLED_EACH_TIME, AcrossProcesses, Died, ReferenceTrap
 
 KILLED = (128 + signal.SIGKILL, -signal.SIGKILL)
 """Of a guard whose command was killed from outside, and of a guard that was. A script that forks says it of its
@@ -90,7 +90,8 @@ def _tried_in(finding: Finding, room: Path, alone: bool) -> tuple[Tried, int | N
         except subprocess.TimeoutExpired:
             status, said, ended = None, b"", f"no answer within {DEADLINE_S:g} s"
         else:
-            ended = signal.SIGKILL.name if status in KILLED or _says_killed(said) else ""
+            from_outside = status in KILLED or (_says_killed(said) and evidence != KILLED_EACH_TIME)
+            ended = signal.SIGKILL.name if from_outside else ""
         if ended and not (by_chance and runs):
             return Tried(finding, False, ended), None
         runs.append(status == FAILS and _is_said(finding, said))

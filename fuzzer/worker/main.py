@@ -214,8 +214,8 @@ class _Worker:
         match end:
             case OurFault():
                 self.say(self._own_fault(index, activity))
-            case FromOutside():
-                self.say(Killed(index))
+            case FromOutside(failure):
+                self.say(Killed(index, failure))
             case ReferenceStuck():
                 reason = f"the reference interpreter {ended.verb}"
                 self.say(Judged(index, Tally(generated=1, cases=1, inconclusive={reason: 1})))

@@ -15,7 +15,7 @@ from fuzzer.commands.check import check_module
 from fuzzer.commands.reduce import reduce_case
 from fuzzer.commands.reduce_asked import ReduceOptions
 from fuzzer.commands.reduce_shown import shown
-from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.errors import UsageError
 from fuzzer.oneshot import prepare
 from fuzzer.oneshot.messages import Keep, Reduction
 from fuzzer.results import NothingToReduce, ReduceResult
@@ -142,12 +142,24 @@ def test_check_names_the_planted_culprit(
     assert {row.verdict for row in result.rows if row.pass_name == "Identity"} <= {"passed", "skipped"}
 
 
+def test_a_pass_is_blamed_for_a_kill_that_comes_again(module: Path, tmp_path: Path) -> None:
+    result = check_module(module, ("IsKilled",), "llvm", write_passes(tmp_path, "IsKilled"))
+    assert (result.culprit, [row.message for row in result.rows if row.verdict == "failed"]) == (
+        "IsKilled",
+        ["SIGKILL in IsKilled"],
+    )
+
+
 def test_no_pass_is_blamed_for_a_kill_from_outside(module: Path, tmp_path: Path) -> None:
-    load = write_passes(tmp_path, "IsKilled")
-    with pytest.raises(
-        EnvironmentFault, match="killed, from outside or by itself, or there was no memory: SIGKILL in IsKilled"
-    ):
-        check_module(module, ("IsKilled",), "llvm", load)
+    load = tmp_path / "once.py"
+    load.write_text(
+        "import os, pathlib, signal\nimport tvm\n\n@tvm.transform.module_pass(opt_level=0, name='Once')\n"
+        f"def once(mod, context):\n    flag = pathlib.Path({str(tmp_path / 'flag')!r})\n    if not flag.exists():\n"
+        "        flag.touch()\n        os.kill(os.getpid(), signal.SIGKILL)\n    return mod\n\n"
+        "PASSES = {'Once': lambda: once}\n"
+    )
+    result = check_module(module, ("Once",), "llvm", load)
+    assert (tmp_path / "flag").exists() and not result.failed
 
 
 def test_check_shows_what_a_wrong_pass_did(module: Path, tmp_path: Path) -> None:

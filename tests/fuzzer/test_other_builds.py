@@ -138,7 +138,9 @@ def test_who_is_blamed_for_the_end_of_a_child(activity: Activity, oracle: str, c
         symptom = "hang" if ended.hung else "crash"
         assert (lost.oracle, lost.culprit, lost.symptom) == (oracle, culprit, symptom)
         assert ended.hung or lost.message == f"{ended.how} in {culprit}"
-    assert judged_end(3, activity, Ended(signal.SIGKILL), deadline_s=20) == FromOutside()
+    killed = judged_end(3, activity, Ended(signal.SIGKILL), deadline_s=20)
+    assert isinstance(killed, FromOutside) and killed.if_again is not None
+    assert (killed.if_again.culprit, killed.if_again.message) == (culprit, f"SIGKILL in {culprit}")
     assert judged_end(3, activity, Ended(status=RAISED), deadline_s=20) == OurFault()
 
 
