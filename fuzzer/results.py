@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -34,8 +35,8 @@ class CampaignResult:
     unreduced: how many failures were seen that are neither findings nor known to be none; unreduced_known: those of
     them that look like known causes. notes: lines on what its
     reader must know. uncounted: why TVM's basic blocks were not counted though that was asked for, "" where they were.
-    new_tiers: of the unreduced failures of the user's own passes, of which nothing is known. unshown: how often one of
-    those passes failed in a way that has not shown again. loaded: the passes of the user's file.
+    new_tiers: of the unreduced failures of the user's own passes, of which nothing is known. unshown: by such a pass,
+    how often it raised or died in a way that has not shown again. loaded: the passes of the user's file.
     """
 
     tally: Tally
@@ -48,7 +49,7 @@ class CampaignResult:
     notes: tuple[str, ...] = ()
     uncounted: str = ""
     new_tiers: tuple[Tier, ...] = ()
-    unshown: int = 0
+    unshown: Mapping[str, int] = field(default_factory=dict)
     loaded: tuple[str, ...] = ()
 
     def fault(self) -> str | None:
@@ -61,17 +62,30 @@ class CampaignResult:
             if self.loaded:
                 return f"{what}: the generator is wrong, or a loaded pass has spoilt the process ({self._some_loaded})"
             return f"{what}: the generator is wrong"
-        unshown = not self.new_tiers and not any(row.culprit in self.loaded for row in self.findings)
+        return self._unshown() or self._nothing_judged()
+
+    def _unshown(self) -> str | None:
+        """Where a loaded pass is at fault of which no finding tells."""
+        most = max(1.0, MAX_UNSHOWN_SHARE * self.tally.generated)
+        told = {row.culprit for row in self.findings if not row.known}
         shown = sum(row.count for row in self.findings if isinstance(row.evidence, Died))
         died = self.tally.died - shown
-        for number, what in (
-            (died, "a process ended before its time, or was stopped for good"),
-            (self.unshown, "a loaded pass failed"),
-        ):
-            if self.loaded and unshown and number > MAX_UNSHOWN_SHARE * self.tally.generated:
-                often = f"{number_of(number, 'time')} in {number_of(self.tally.generated, 'case')} {what}"
-                spoils = f"a loaded pass ends or spoils its process ({self._some_loaded})"
-                return f"{often}, and no finding tells of it: {spoils}"
+        if self.loaded and not self.new_tiers and told.isdisjoint(self.loaded) and died > most:
+            what = "a process ended before its time, or was stopped for good"
+            return f"{self._often(died)} {what}, and no finding tells of it: {self._spoils(self._some_loaded)}"
+        for name, number in self.unshown.items():
+            if number > most and name not in told:
+                return f"{self._often(number)} {name} failed, and no script shows it again: {self._spoils(name)}"
+        return None
+
+    def _often(self, number: int) -> str:
+        return f"{number_of(number, 'time')} in {number_of(self.tally.generated, 'case')}"
+
+    @staticmethod
+    def _spoils(names: str) -> str:
+        return f"a loaded pass ends or spoils its process, or remembers earlier calls ({names})"
+
+    def _nothing_judged(self) -> str | None:
         if self.tally.cases == 0 and not self.interrupted:
             reason = max(self.tally.skipped, key=self.tally.skipped.__getitem__, default=None)
             return "not one case was judged" if reason is None else f"not one case was judged: {reason}"

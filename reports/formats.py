@@ -47,7 +47,8 @@ FORMATS: tuple[Format, ...] = (
 
 def write_formats(out: Path, report: Report, names: Sequence[str] = ()) -> dict[str, Path]:
     """Writes a report in these formats, in every one where none is named; their paths. Where one cannot be written, the
-    others are, none of an earlier moment stays in its place, and the first OSError is raised."""
+    others are, and the first OSError is raised; of a run that has ended none of an earlier moment stays in its place.
+    """
     failed: OSError | None = None
     paths: dict[str, Path] = {}
     for row in map(format_named, names) if names else FORMATS:
@@ -55,8 +56,9 @@ def write_formats(out: Path, report: Report, names: Sequence[str] = ()) -> dict[
             paths[row.name] = row.write(out, report)
         except OSError as error:
             failed = failed or error
-            with suppress(OSError):
-                (out / row.file).unlink()
+            if report.facts.ended is not None:
+                with suppress(OSError):
+                    (out / row.file).unlink()
     if failed is not None:
         raise failed
     return paths

@@ -60,7 +60,7 @@ class LiveDisplay:
         self._shown_at = 0.0
         self._now: float | None = None
         """Seconds of the campaign; None before anything was judged, when what comes is what a resumed run had found."""
-        self._dealt, self._judged_s = 0, 0.0
+        self._settled, self._judged_s = 0, 0.0
         """How many cases had been counted, and when the last one was. (A campaign gives the same tally each time.)"""
 
     def on_begin(self) -> None: ...
@@ -75,8 +75,8 @@ class LiveDisplay:
         self._limits = settings
 
     def on_tally(self, tally: Tally, now: float) -> None:
-        if tally.dealt != self._dealt:
-            self._dealt, self._judged_s = tally.dealt, now
+        if tally.settled != self._settled:
+            self._settled, self._judged_s = tally.settled, now
         self._tally, self._now = tally, now
         if now - self._shown_at < (LINE_S if self._live is None else REDRAW_S):
             return
@@ -127,7 +127,7 @@ def left_line(limits: LiveSettings, tally: Tally, now: float) -> str:
     if limits.time_s is not None:
         left.append(f"{limits.time_s - now:.0f} s left")
     if limits.cases is not None:
-        left.append(f"{number_of(limits.cases - tally.dealt, 'case')} left")
+        left.append(f"{number_of(limits.cases - tally.settled, 'case')} left")
     return ", ".join(left)
 
 
@@ -137,7 +137,7 @@ def _time_is_up(limits: LiveSettings, now: float) -> bool:
 
 def _all_dealt(limits: LiveSettings, tally: Tally, now: float) -> bool:
     """Whether no case is dealt out any more."""
-    return _time_is_up(limits, now) or (limits.cases is not None and tally.dealt >= limits.cases)
+    return _time_is_up(limits, now) or (limits.cases is not None and tally.settled >= limits.cases)
 
 
 def _new_line(cause: CauseRow, now: float | None) -> str:

@@ -15,7 +15,7 @@ import msgspec
 
 from corpus.escapes import one_line
 from corpus.regular_files import MEBIBYTE, is_real_folder, read_regular, regular_files
-from corpus.store import UNREADABLE, why
+from corpus.store import LONGEST_REASON, UNREADABLE, why
 from generators.json_values import JsonObject
 from reports.finding_row import merge_rows, merge_sighted
 from reports.summary import (
@@ -139,11 +139,12 @@ def _copy_beside(outs: Sequence[Path], into: Path) -> list[str]:
 
 
 def _rows_of_runs(outs: Sequence[Path], name: str) -> tuple[list[JsonObject], list[str]]:
-    """The objects of a file with one per line, of each run, with its folder; lines on what is none. A line that was cut
-    off by a kill is at the end, and left out."""
+    """The objects of a file with one per line, of each run, with its folder, which a merge has named already; lines on
+    what is none. A line that was cut off by a kill is at the end, and left out."""
     rows: list[JsonObject] = []
     wrong = []
     for out in outs:
+        merged = read_out(out).facts.merged
         try:
             *lines, _ = read_regular(out / name, MOST, follow=False).split(b"\n")
         except FileNotFoundError:
@@ -151,11 +152,17 @@ def _rows_of_runs(outs: Sequence[Path], name: str) -> tuple[list[JsonObject], li
         except OSError as error:
             wrong.append(f"{one_line(out / name)}: {why(error)}, left out")
             continue
+        bad = []
         for number, line in enumerate(lines, 1):
             try:
-                rows.append({"out": str(out), **msgspec.json.decode(line, type=dict[str, Any])})
+                row = msgspec.json.decode(line, type=dict[str, Any])
             except UNREADABLE as error:
-                wrong.append(f"{one_line(out / name)}, line {number}: left out: {why(error)}")
+                bad.append(f"line {number}: {why(error)}")
+            else:
+                rows.append({"out": str(out), **row} if merged else {**row, "out": str(out)})
+        if bad:
+            more = f"; and {len(bad) - 1} more" if len(bad) > 1 else ""
+            wrong.append(f"{one_line(out / name)}, {bad[0][:LONGEST_REASON]}{more}: left out")
     return rows, wrong
 
 

@@ -87,8 +87,10 @@ class OutWriter:
 
     def _write_others(self, report: Report) -> None:
         start = self._clock()
-        self._others(self._out, report)
-        self._others_after = self._now + (self._clock() - start) / MOST_OF_TIME
+        try:
+            self._others(self._out, report)
+        finally:
+            self._others_after = self._now + (self._clock() - start) / MOST_OF_TIME
 
     def write(self, report: Report) -> None:
         """Writes every file anew; summary.json last, which says how the run has ended. Raises OSError, of which that

@@ -117,7 +117,7 @@ class Tally(Struct, omit_defaults=True, forbid_unknown_fields=True):
         return {field: _plain(getattr(self, field)) for field in FIELDS}
 
     @property
-    def dealt(self) -> int:
+    def settled(self) -> int:
         """Cases of which it is known what became of them: drawn, or not to be drawn."""
         return self.generated + self.undrawn
 

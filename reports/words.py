@@ -116,6 +116,7 @@ def cases_rows(tally: Tally) -> list[tuple[str, int, str]]:
     """Cases from drawing to judging: what, how many, their share."""
     return [
         ("drawn", tally.generated, ""),
+        *([("not to be drawn", tally.undrawn, "")] if tally.undrawn else []),
         ("wrong before any pass (our fault)", tally.invalid, share(tally.invalid, tally.generated)),
         ("judged", tally.cases, share(tally.cases, tally.generated)),
         *(

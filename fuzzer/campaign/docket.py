@@ -7,6 +7,7 @@ process, no clock, no file. What is neither dropped here nor settled is in `open
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from typing import Literal, TypeAlias
 
@@ -15,7 +16,7 @@ from msgspec import Struct
 from corpus.causes.cause import cause_of
 from corpus.causes.signature import signature_of
 from fuzzer.protocol import Failure
-from oracles.verdict import WRONG_RESULT, Failed
+from oracles.verdict import CRASH, HANG, WRONG_RESULT, Failed
 
 SAME_PLACE = 4
 """Failures of one oracle and pass that may differ by operator only: so many reductions in a row may find
@@ -25,8 +26,8 @@ TRIES = 2
 
 DocketStage: TypeAlias = Literal["waiting", "reducing", "confirming", "given up"]
 FailureKey: TypeAlias = tuple[str, ...]
-_CULPRIT = 2
-"""Where the pass stands in such a key."""
+_SYMPTOM, _CULPRIT = 1, 2
+"""Where these stand in such a key."""
 
 
 class Open(Struct):
@@ -182,14 +183,15 @@ class Docket:
         found: bool,
         of_known_cause: bool = False,
         unshown: bool = False,
+        told: bool = False,
     ) -> list[str]:
         """A reduction has ended well: to `finding`, or to None where there is none to be had, since the failure did not
         show again (unshown) or for a reason.
 
-        found: whether the finding is one already, or is on its way. The slugs that were seen again.
+        found: whether the finding is one already (told), or is on its way. The slugs that were seen again.
         """
         place, work = self.places[key], self.work_at(key)
-        place.unshown = unshown or (place.unshown and not found)
+        place.unshown = unshown or (place.unshown and not told)
         seen: list[str] = []
         if slug is not None:
             seen, place.unnamed = [slug] * place.unnamed, 0
@@ -239,10 +241,14 @@ class Docket:
         """Whether nothing waits or is being worked on."""
         return not any(place.open for place in self.places.values())
 
-    def sightings_unshown(self, culprits: Collection[str]) -> int:
-        """How often something failed in one of these passes that has not shown again."""
-        alike = (place for key, place in self.places.items() if key[_CULPRIT] in culprits)
-        return sum(place.sightings for place in alike if place.unshown)
+    def sightings_unshown(self, culprits: Collection[str]) -> dict[str, int]:
+        """By pass, of these, how often it raised or died in a way that has not shown again. What the reference alone
+        sees may be no failure of a pass, where no script shows it."""
+        found: Counter[str] = Counter()
+        for key, place in self.places.items():
+            if place.unshown and key[_CULPRIT] in culprits and key[_SYMPTOM] in (CRASH, HANG):
+                found[key[_CULPRIT]] += place.sightings
+        return dict(found)
 
     @property
     def unsettled(self) -> list[Open]:

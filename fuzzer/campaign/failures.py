@@ -110,10 +110,13 @@ class Failures:
         finding = self.rows.apart(from_bytes(answer.finding))
         self._disk.note_fault_of(finding, counts)
         slug = finding.signature.slug
-        found = slug in self.rows or self.docket.is_on_its_way(slug)
+        told = slug in self.rows
+        found = told or self.docket.is_on_its_way(slug)
         self.rows.seen_in(slug, finding.tier)
         known = self.rows.is_known(finding)
-        self._seen_again(*self.docket.reduced(key, to_bytes(finding), slug, found=found, of_known_cause=known))
+        self._seen_again(
+            *self.docket.reduced(key, to_bytes(finding), slug, found=found, of_known_cause=known, told=told)
+        )
         return counts
 
     def _confirmed(self, answer: Confirmed) -> Tally:

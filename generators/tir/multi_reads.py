@@ -156,7 +156,8 @@ def _index(draft: FunctionDraft, index: _Index, dim: Extent, terms: Sequence[Ter
 
 
 def both(draft: FunctionDraft, one: Term, other: Term) -> Term:
-    """A value that depends on two, in the dtype of the first: the larger one where nothing else can hold it."""
+    """A value that depends on two, in the dtype of the first: the larger one where what is drawn does not
+    fit."""
     if other.dtype != one.dtype:
         other = converted(Operands(draft), other, one.dtype)
     if one.dtype == "bool":

@@ -52,26 +52,26 @@ def test_sightings_of_what_has_not_shown_again_are_counted_until_it_has() -> Non
     for index in range(5):
         docket.sighted(replace(CRASH, index=index), 0.0)
     docket.sighted(replace(WRONG, culprit="FuseTIR"), 0.0)
-    assert docket.sightings_unshown(("FuseOps", "FuseTIR")) == 0
+    assert docket.sightings_unshown(("FuseOps", "FuseTIR")) == {}
     work = [taken(docket) for _ in range(2)]
     keys = {one.failure.culprit: key for key, one in work}
     docket.reduced(keys["FuseOps"], None, None, found=False, unshown=True)
     docket.reduced(keys["FuseTIR"], None, None, found=False)  # for a reason, which is counted elsewhere
-    assert docket.sightings_unshown(("FuseOps", "FuseTIR")) == 5
-    assert docket.sightings_unshown(("FuseTIR",)) == 0
+    assert docket.sightings_unshown(("FuseOps", "FuseTIR")) == {"FuseOps": 5}
+    assert docket.sightings_unshown(("FuseTIR",)) == {}
     while not docket.waits:
         docket.sighted(replace(CRASH, index=9), 0.0)
-    seen = docket.sightings_unshown(("FuseOps",))
+    seen = docket.sightings_unshown(("FuseOps",))["FuseOps"]
     docket.reduced(taken(docket)[0], b"f", "slug", found=False)
     docket.confirmed(taken(docket)[0], shown=False)
     docket.sighted(replace(CRASH, index=10), 0.0)
-    assert docket.sightings_unshown(("FuseOps",)) == seen + 1 > 6
+    assert docket.sightings_unshown(("FuseOps",))["FuseOps"] == seen + 1 > 6
     docket.places[keys["FuseOps"]].slug = None
     while not docket.waits:
         docket.sighted(replace(CRASH, index=11), 0.0)
     docket.reduced(taken(docket)[0], b"f", "slug", found=False)
     docket.confirmed(taken(docket)[0], shown=True)
-    assert docket.sightings_unshown(("FuseOps",)) == 0
+    assert docket.sightings_unshown(("FuseOps",)) == {}
 
 
 def test_what_was_dropped_is_counted_once_there_is_a_finding() -> None:

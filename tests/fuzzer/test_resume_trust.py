@@ -23,7 +23,7 @@ from fuzzer.settings import DEFAULT_TIME_S, Settings, read_settings
 from reports.summary import read_out, unconfirmed_in
 from reports.tally import Tally
 from tests.fuzzer.fake_campaigns import assert_whole, campaign, settings, with_fake_workers, writer
-from tests.fuzzer.fake_worker import RAVES, UNSHOWN, failures_of
+from tests.fuzzer.fake_worker import LOADED, RAVES, UNSHOWN, failures_of
 from tests.quick import one_in
 from tests.reports.reports_data import finding
 
@@ -168,11 +168,13 @@ def test_a_failure_that_does_not_show_again_is_listed_with_its_case(tmp_path: Pa
     out = tmp_path / "flaky"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(UNSHOWN, "FuseOps")
+        patch.setenv(LOADED, "FuseOps")
         result = campaign(out, cases=40, jobs=1)
     rows = [json.loads(line) for line in (out / "unconfirmed" / "failures.jsonl").read_text().splitlines()]
     unshown = [failure for index in range(40) for failure in failures_of(index) if failure.culprit == "FuseOps"]
     assert unshown
     assert {row["culprit"] for row in rows} == {"FuseOps"}
+    assert result.unshown == {"FuseOps": len(unshown)}, "each sighting counts, not each reduction"
     assert {(row["seed"], row["index"]) for row in rows} <= {(1, failure.index) for failure in unshown}
     assert (
         len(rows)

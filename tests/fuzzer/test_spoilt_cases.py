@@ -13,7 +13,7 @@ from generators.case import Tier
 from oracles.evidence import Died
 from reports.finding_row import row_of
 from reports.tally import Tally
-from tests.reports.reports_data import finding
+from tests.reports.reports_data import finding, known_finding
 
 
 @pytest.mark.parametrize(
@@ -38,17 +38,33 @@ def test_most_cases_lost_to_a_loaded_pass_are_a_fault(
         assert result.status(()) is ExitStatus.OWN_FAULT
 
 
-@pytest.mark.parametrize(("unshown", "loaded", "clean"), [(12, ("MyP",), False), (1, ("MyP",), True), (12, (), True)])
+@pytest.mark.parametrize(
+    ("unshown", "generated", "clean"),
+    [
+        ({"MyP": 12}, 12, False),
+        ({"MyP": 1}, 12, True),
+        ({"MyP": 1}, 3, True),
+        ({"Other": 1, "MyP": 2}, 12, False),
+        ({}, 12, True),
+    ],
+)
 def test_failures_of_a_loaded_pass_that_no_script_shows_are_a_fault(
-    unshown: int, loaded: tuple[str, ...], clean: bool
+    unshown: dict[str, int], generated: int, clean: bool
 ) -> None:
-    tally = Tally(cases=12, generated=12)
-    result = CampaignResult(tally, (), 1.0, loaded=loaded, unshown=unshown)
+    tally = Tally(cases=generated, generated=generated)
+    result = CampaignResult(tally, (), 1.0, loaded=("Other", "MyP"), unshown=unshown)
     fault = result.fault()
     assert (fault is None) == clean
     if fault is not None:
-        assert fault.startswith(f"{unshown} times in 12 cases a loaded pass failed") and fault.endswith("(MyP)")
+        assert fault.startswith(f"{unshown['MyP']} times in 12 cases MyP failed") and fault.endswith("(MyP)")
         assert result.status(()) is ExitStatus.OWN_FAULT
+
+
+@pytest.mark.parametrize(("culprit", "known", "clean"), [("A", False, False), ("B", True, False), ("B", False, True)])
+def test_a_finding_tells_of_its_own_pass_alone(culprit: str, known: bool, clean: bool) -> None:
+    found = known_finding(culprit) if known else replace(row_of(finding()), culprit=culprit)
+    result = CampaignResult(Tally(cases=12, generated=12), (found,), 1.0, loaded=("A", "B"), unshown={"B": 12})
+    assert (result.fault() is None) == clean
 
 
 @pytest.mark.parametrize(("culprit", "clean"), [("LegalizeOps", False), ("MyP", True)])

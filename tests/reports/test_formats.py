@@ -230,10 +230,11 @@ def test_sarif_calls_no_run_successful_that_has_not_ended() -> None:
         assert run["invocations"][0]["executionSuccessful"] is successful
 
 
+@pytest.mark.parametrize("ended", [None, "done"])
 @pytest.mark.parametrize("row", FORMATS, ids=lambda row: row.name)
-def test_one_that_cannot_be_written_keeps_no_other_from_it(tmp_path: Path, row: Format) -> None:
-    """As on a full disk: of the one that fails nothing of an earlier moment stays."""
-    report = Report(facts(), tally(), ())
+def test_one_that_cannot_be_written_keeps_no_other_from_it(tmp_path: Path, row: Format, ended: RunEnd | None) -> None:
+    """As on a full disk: of the one that fails nothing of an earlier moment stays once the run has ended."""
+    report = Report(replace(facts(), ended=ended), tally(), ())
     for one in FORMATS:
         (tmp_path / one.file).write_text("earlier")
 
@@ -245,7 +246,7 @@ def test_one_that_cannot_be_written_keeps_no_other_from_it(tmp_path: Path, row: 
         patch.setattr(formats, "FORMATS", rows)
         with pytest.raises(OSError, match=row.file):
             write_formats(tmp_path, report)
-    assert not (tmp_path / row.file).exists()
+    assert (tmp_path / row.file).exists() == (ended is None)
     assert all("earlier" not in (tmp_path / one.file).read_text() for one in FORMATS if one is not row)
 
 

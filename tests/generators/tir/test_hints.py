@@ -16,7 +16,7 @@ from generators.program import Program
 from generators.source import SeededSource
 from generators.tir.hints import HINTS, with_hints
 from generators.tir.relax_caller import draw_prim_program
-from oracles.builds.build import Built, build
+from oracles.builds.build import Built, NotBuilt, build
 from oracles.reference.numbers import Numbers
 from tests.oracles.oracle_bench import RealBench
 from tests.quick import one_in
@@ -42,9 +42,9 @@ def test_a_hint_stands_in_most_programs_and_changes_no_number(name: str) -> None
         hinted = with_hints(source, plain, [name])
         held += f'"{name}"' in tvm_api.script_of(hinted.module)
         of_plain, of_hinted = (judged(plain, program.module) for program in (plain, hinted))
-        assert of_plain == of_hinted or (name, seed) in TVM_BUGS, (
-            seed
-        )  # LLVM's code for some comparisons is wrong with hints and without
+        if (name, seed) in TVM_BUGS and of_hinted is NotBuilt:
+            continue
+        assert of_plain == of_hinted, seed  # LLVM's code for some comparisons is wrong with hints and without
         built += of_plain is None
     assert held > PROGRAMS // 2 and built >= PROGRAMS // 2
 
