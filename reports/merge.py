@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -155,7 +154,7 @@ def _rows_of_runs(outs: Sequence[Path], name: str) -> tuple[list[JsonObject], li
         bad = []
         for number, line in enumerate(lines, 1):
             try:
-                row = msgspec.json.decode(line, type=dict[str, Any])
+                row = msgspec.json.decode(line, type=dict[str, object])
             except UNREADABLE as error:
                 bad.append(f"line {number}: {why(error)}")
             else:
