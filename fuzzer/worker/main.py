@@ -212,6 +212,8 @@ class _Worker:
         stderr = self._stderr_tail()
         end = judged_end(index, activity, ended, deadline_s=self.plan.deadline_s, stderr=stderr)
         match end:
+            case OurFault() if ended.raised and not stderr.strip():  # A limit from outside keeps Python from saying it.
+                self.say(Killed(index))
             case OurFault():
                 self.say(self._own_fault(index, activity))
             case FromOutside(failure):
