@@ -156,8 +156,7 @@ def _index(draft: FunctionDraft, index: _Index, dim: Extent, terms: Sequence[Ter
 
 
 def both(draft: FunctionDraft, one: Term, other: Term) -> Term:
-    """A value that depends on two, in the dtype of the first: the larger one where what is drawn does not
-    fit."""
+    """A value that depends on two, in the dtype of the first: the larger one where the drawn one does not fit."""
     if other.dtype != one.dtype:
         other = converted(Operands(draft), other, one.dtype)
     if one.dtype == "bool":

@@ -21,7 +21,7 @@ from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point
 from generators.tir.recipes.plain_knobs import KNOBS
 from generators.tir.recipes.recipe import PrimRecipe
-from generators.tir.recipes.surroundings import among, counted, element, loop, moved, nested, new_unfilled
+from generators.tir.recipes.surroundings import among, counted, element, loop, moved, nested, new_unfilled, with_some
 from generators.tir.site import Site, sequence, store
 from generators.tir.terms import Term
 from generators.tvm_api import Expr, Stmt
@@ -261,18 +261,8 @@ _KINDS: tuple[Callable[[Site], Stmt], ...] = (
 )
 
 
-def draw_joined_loops(source: Source) -> PrimProgram:
-    """One or two pairs of loops, each joined by a buffer."""
-    return among(source, lambda site: sequence(*(_joined(site) for _ in range(source.integer(1, 2)))))
-
-
-def draw_narrow_products(source: Source) -> PrimProgram:
-    """One to three products of widened numbers."""
-    return among(source, lambda site: sequence(*(_product(site) for _ in range(source.integer(1, 3)))))
-
-
 RECIPES = (
     PrimRecipe("dependences", draw_dependences, host=True),
-    PrimRecipe("joined_loops", draw_joined_loops, host=True),
-    PrimRecipe("narrow_products", draw_narrow_products, host=True),
+    PrimRecipe("joined_loops", with_some(_joined), host=True),
+    PrimRecipe("narrow_products", with_some(_product, most=3), host=True),
 )

@@ -13,14 +13,12 @@ from dataclasses import replace
 from tvm import tirx
 
 from generators.ranges import Range
-from generators.source import Source
 from generators.tir.cell import as_index
 from generators.tir.conditions import draw_test
-from generators.tir.prim_program import PrimProgram
 from generators.tir.recipes.dependences import any_length, filled, inside, value_of
 from generators.tir.recipes.plain_knobs import KNOBS
 from generators.tir.recipes.recipe import PrimRecipe
-from generators.tir.recipes.surroundings import among, counted, element, loop, moved, new_unfilled
+from generators.tir.recipes.surroundings import counted, element, loop, moved, new_unfilled, with_some
 from generators.tir.site import Site, sequence, store
 from generators.tir.terms import Term
 from generators.tvm_api import Expr, Stmt
@@ -94,9 +92,4 @@ _KINDS: dict[str, Callable[[Site], Stmt]] = {
 }
 
 
-def _of_kind(kind: Callable[[Site], Stmt]) -> Callable[[Source], PrimProgram]:
-    """Draws a function with one or two of the statements of a kind."""
-    return lambda source: among(source, lambda site: sequence(*(kind(site) for _ in range(source.integer(1, 2)))))
-
-
-RECIPES = tuple(PrimRecipe(name, _of_kind(kind), host=True) for name, kind in _KINDS.items())
+RECIPES = tuple(PrimRecipe(name, with_some(kind), host=True) for name, kind in _KINDS.items())

@@ -16,7 +16,7 @@ from generators.tir.opaque import draw_statements, fill, held_range
 from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point
 from generators.tir.recipes.plain_knobs import AROUND
-from generators.tir.site import Site, store
+from generators.tir.site import Site, sequence, store
 from generators.tir.stores import updated
 from generators.tir.terms import Term
 from generators.tvm_api import Expr, Stmt, Var
@@ -32,6 +32,17 @@ def among(
     draft = begun(source, knobs)
     draw_statements(draft, planted)
     return finished(draft, schedulable=False, attributes=attributes)
+
+
+def with_some(
+    kind: Callable[[Site], Stmt], knobs: TirKnobs = AROUND, *, most: int = 2
+) -> Callable[[Source], PrimProgram]:
+    """Draws a function with one of the statements of a kind, or more, up to `most`."""
+
+    def some(site: Site) -> Stmt:
+        return sequence(*(kind(site) for _ in range(site.draft.source.integer(1, most))))
+
+    return lambda source: among(source, some, knobs)
 
 
 def new_filled(site: Site, dims: tuple[Extent, ...], dtype: str = "", role: str = "output") -> DraftTensor:

@@ -22,7 +22,7 @@ from generators.tir.recipes.dependences import any_length, filled, inside, value
 from generators.tir.recipes.plain_knobs import KNOBS, with_symbols
 from generators.tir.recipes.pointers import view_of
 from generators.tir.recipes.recipe import PrimRecipe
-from generators.tir.recipes.surroundings import among, counted, element, loop, moved
+from generators.tir.recipes.surroundings import among, counted, element, loop, moved, with_some
 from generators.tir.site import Site, sequence, store
 from generators.tir.terms import Term, chosen, constant, held
 from generators.tvm_api import Expr, Stmt
@@ -52,11 +52,7 @@ def _of_kind(name: str) -> Callable[[Source], PrimProgram]:
     if _KINDS[name] is _known_in_one_place:
         knobs = with_symbols(1.0)
         knobs = replace(knobs, inputs=replace(knobs.inputs, symbol_parameter=1.0))
-
-    def some(site: Site) -> Stmt:
-        return sequence(*(_KINDS[name](site) for _ in range(site.draft.source.integer(1, 2))))
-
-    return lambda source: among(source, some, knobs)
+    return with_some(_KINDS[name], knobs)
 
 
 def _some_turns(draft: FunctionDraft, var: Expr, length: Extent) -> Expr:
