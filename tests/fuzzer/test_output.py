@@ -67,7 +67,7 @@ def test_a_worker_whose_pipe_is_held_is_lost_when_it_ends(
     monkeypatch.setattr(pool, "module_command", lambda _module, *given: [sys.executable, "-c", script, *given])
     kills = Kills(noted_pools(monkeypatch), 0)
     result = run_campaign(settings(tmp_path / "out", jobs=2), Observers((kills,)))
-    assert result.tally.skipped["worker process lost"] == len(kills.killed) > 4
+    assert result.tally.skipped["worker process lost"] == kills.missed() > 4
     given_up = result.tally.skipped.get("worker killed, twice", 0)
     assert result.tally.died == given_up, "who kills a worker once accuses no pass"
     assert len(list(holders.iterdir())) > 4
@@ -86,9 +86,9 @@ def test_a_worker_that_stays_stopped_is_lost(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(pool, "STOPPED_S", 0.3)
     stops = Stops(noted_pools(monkeypatch), 0)
     result = run_campaign(settings(tmp_path / "out", jobs=2), Observers((stops,)))
-    assert result.tally.skipped["worker process lost"] == len(stops.killed) > 2
+    assert result.tally.skipped["worker process lost"] == stops.missed() > 2
     given_up = result.tally.skipped.get("worker killed, twice", 0)
-    assert result.tally.died == len(stops.killed) - given_up, "a case that stops its worker twice counts once"
+    assert result.tally.died == stops.missed() - given_up, "a case that stops its worker twice counts once"
 
 
 def test_a_one_shot_process_whose_pipe_is_held_has_ended(holders: Path) -> None:
