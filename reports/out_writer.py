@@ -95,8 +95,8 @@ class OutWriter:
     def write(self, report: Report) -> None:
         """Writes every file anew; summary.json last, which says how the run has ended. Raises OSError, of which that
         file tells where it can be written."""
-        write_findings(self._out, report.findings)
         try:
+            write_findings(self._out, report.findings)
             self._write_others(report)
         except OSError as error:
             why = f"{error.filename}: {error.strerror}" if error.filename else str(error)

@@ -26,7 +26,7 @@ def run_campaign(
 
     plan: is called once, when the folder is held. Raises UsageError for settings that this machine cannot carry out and
     for a campaign that another TVM has begun, EnvironmentFault where the folder cannot be held or no worker gets ready,
-    OSError where what is left there cannot be written.
+    OSError where nothing can be written there at its begin.
     """
     if interrupts is None:
         with Interrupts() as own:

@@ -26,6 +26,7 @@ from fuzzer.campaign.observer import Observer
 from fuzzer.campaign.rejecting import always_rejecting
 from fuzzer.campaign.second_process import SecondProcess
 from fuzzer.engines.messages import versions
+from fuzzer.errors import of_system
 from fuzzer.known_causes import read_known_causes
 from fuzzer.processes.workforce import FromWorker, Slot, WorkerLost, Workforce
 from fuzzer.protocol import (
@@ -124,7 +125,7 @@ class CampaignLoop:
         self.disk.store(self.failures.docket, self._checkpoint, self.before_s, at_once=True)
 
     def run(self, pool: Workforce) -> CampaignResult:
-        """Runs it to its end, with these workers. Raises OSError where what it leaves cannot be written."""
+        """Runs it to its end, with these workers. What it leaves and cannot write is a fault of its result."""
         self.start = time.monotonic()
         try:
             self._go(pool)
@@ -158,10 +159,12 @@ class CampaignLoop:
             self.observer.on_finding(row)
         self._loop(pool)
         self.failures.take_in_order(inf)
-        # What cannot be written now is an error.
-        self.disk.store(self.failures.docket, self._checkpoint, self.now, at_once=True)
         self.disk.retell_issues(self.failures.rows.by_signature.values())
-        self.observer.on_tally(self.tally, self.now)
+        try:
+            self.disk.store(self.failures.docket, self._checkpoint, self.now, at_once=True)
+            self.observer.on_tally(self.tally, self.now)
+        except OSError as error:  # What cannot be written now never will be.
+            self.fault = self.fault or of_system(error)
 
     def await_worker(self, pool: Workforce) -> None:
         """Until a worker is ready, or the user does not want to wait; then says that the campaign starts.

@@ -13,14 +13,16 @@ from corpus import own
 from fuzzer.campaign import begin, disk
 from fuzzer.campaign.begin import run_campaign
 from fuzzer.campaign.checkpoint import CHECKPOINT_FILE, read_checkpoint
+from fuzzer.campaign.docket import Docket
 from fuzzer.campaign.observer import Observer, Observers
 from fuzzer.campaign.out_folder import held
 from fuzzer.campaign.plan import plan_of
+from fuzzer.commands.run import run_and_report
 from fuzzer.coverage.hits import HITS_FILE
-from fuzzer.errors import EnvironmentFault, UsageError
+from fuzzer.errors import EnvironmentFault, ExitStatus, UsageError
 from fuzzer.protocol import Plan
 from fuzzer.settings import Settings
-from reports.summary import read_findings, read_out
+from reports.summary import UNREDUCED_FILE, read_findings, read_out
 from reports.tally import Tally
 from tests.fuzzer.fake_campaigns import assert_whole, campaign, settings, slugs, with_fake_workers, writer
 from tests.quick import one_in
@@ -31,6 +33,23 @@ pytestmark = pytest.mark.warm
 @pytest.fixture(autouse=True)
 def fake_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     with_fake_workers(monkeypatch)
+
+
+def test_a_run_that_cannot_write_what_is_left_says_so_in_its_summary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a disk that fills up, whichever file meets it first: the run ends with 3 and does not read as going on."""
+    writes, out = disk.write_unreduced, tmp_path / "out"
+
+    def full(folder: Path, seed: int, docket: Docket) -> None:
+        if docket.changes > 0:
+            raise OSError(28, "No space left on device", str(folder / UNREDUCED_FILE))
+        writes(folder, seed, docket)
+
+    monkeypatch.setattr(disk, "write_unreduced", full)
+    assert run_and_report(settings(out, cases=60), as_json=True) is ExitStatus.OWN_FAULT
+    told = read_out(out).facts
+    assert (told.ended, told.own_fault) == ("fault", f"{out / UNREDUCED_FILE}: no space left on device")
 
 
 def test_a_used_folder_is_refused_unless_asked(tmp_path: Path) -> None:
