@@ -1,5 +1,6 @@
 """Which of its failures a reduction keeps, in the order of a user's mind: passes that crash, then structure, then what
-results say and compute, builds last and only where they are asked for. Rejections come after all failures."""
+results say and compute, builds last and only where they are asked for. Rejections come after all failures. Before all
+of them comes what a case is known to fail by."""
 
 from __future__ import annotations
 
@@ -36,13 +37,17 @@ class FailureToKeep:
 
 
 def found_in(subject: Subject) -> FailureToKeep:
-    """Judges the subject and chooses: builds are made only where nothing else fails. Raises NotCarriedOut for an oracle
-    that has nothing to look at."""
+    """Judges the subject and chooses: builds are made only where nothing else fails, or where the case is known to fail
+    by one. Raises NotCarriedOut for an oracle that has nothing to look at."""
     asked = asked_of(subject)
     quick = frozenset(name for name in asked if ORACLES[name].builders is None)
     crashed = outcome_of(subject, frozenset({survives.ORACLE.name}), rejections=True).failures
-    found = _found(subject, quick, crashed)
-    return found if found.kept is not None or quick == asked else _found(subject, asked, crashed)
+    recorded = subject.request.recorded
+    if recorded is None or recorded.oracle in quick:
+        found = _found(subject, quick, crashed)
+        if found.kept is not None or quick == asked:
+            return found
+    return _found(subject, asked, crashed)
 
 
 def _found(subject: Subject, asked: frozenset[str], crashed: Sequence[Failure]) -> FailureToKeep:
@@ -52,7 +57,8 @@ def _found(subject: Subject, asked: frozenset[str], crashed: Sequence[Failure]) 
     failures = in_order(_each_once((*crashed, *outcome.failures)))
     chosen = [failure for failure in failures if _may_be_kept(failure, keep)]
     same = [failure for failure in chosen if recorded is not None and _is_recorded(failure, recorded)]
-    kept = next(iter((*same, *chosen)), None)
+    alike = [failure for failure in chosen if recorded is not None and failure.oracle == recorded.oracle]
+    kept = next(iter((*same, *alike, *chosen)), None)
     # A rejection is no failure: it is named only where nothing is kept, to say that it could be.
     others = tuple(one for one in failures if one is not kept and (kept is None or one.symptom != REJECTS))
     return FailureToKeep(kept, others, _tried(subject, asked, others, outcome.rows) if kept is None else ())

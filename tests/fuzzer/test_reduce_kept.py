@@ -7,15 +7,16 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from corpus.own import is_own
 from corpus.store import StoredCase, read_case, write_case
-from fuzzer.oneshot import check
+from fuzzer.oneshot import check, keep
 from fuzzer.oneshot.keep import SHOWN_OTHERS, in_order, lines_of, matches
-from fuzzer.oneshot.messages import Request
+from fuzzer.oneshot.messages import Keep, Recorded, Request
 from fuzzer.oneshot.prepare import Subject, prepared
 from fuzzer.processes.lines import Heard
 from fuzzer.protocol import Failure, Plan
@@ -109,6 +110,36 @@ def test_a_message_matches_anywhere_and_lines_are_few() -> None:
     many = [failure("numeric", message=f"m{number}") for number in range(SHOWN_OTHERS + 3)]
     assert lines_of([*many, *many])[-1] == "3 more"
     assert len(lines_of(many)) == SHOWN_OTHERS + 1
+
+
+@pytest.mark.parametrize(
+    ("known", "kept", "asks_builds"),
+    [
+        (None, "well_formed", False),
+        (("numeric", "wrong", "m"), "numeric", False),
+        (("numeric", "wrong", "of another version"), "numeric", False),
+        ((BUILD, "wrong", "m"), BUILD, True),
+        (("purity", "wrong", "m"), "well_formed", False),
+    ],
+)
+def test_what_a_case_is_known_to_fail_by_comes_before_all_else(
+    monkeypatch: pytest.MonkeyPatch, known: tuple[str, str, str] | None, kept: str, asks_builds: bool
+) -> None:
+    """Also where other oracles fail, and where its message has changed; else the order of a user's mind."""
+    names, asked = ("well_formed", "numeric", BUILD), list[frozenset[str]]()
+
+    def outcome(_subject: Any, oracles: frozenset[str], rejections: bool) -> Any:
+        assert rejections
+        asked.append(oracles)
+        return SimpleNamespace(failures=tuple(failure(name, message="m") for name in names if name in oracles), rows=())
+
+    monkeypatch.setattr(keep, "outcome_of", outcome)
+    monkeypatch.setattr(keep, "asked_of", lambda _subject: frozenset((*names, "purity")))
+    recorded = None if known is None else Recorded(known[0], known[1], "Pass", known[2], None)
+    found = keep.found_in(SimpleNamespace(request=SimpleNamespace(keep=Keep(), recorded=recorded)))  # type: ignore[arg-type]
+    assert found.kept is not None and found.kept.oracle == kept
+    assert {one.oracle for one in (found.kept, *found.others)} <= set(names)
+    assert any(BUILD in one for one in asked) == asks_builds
 
 
 # --- from end to end ------------------------------------------------------------------------------------
