@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -25,9 +25,20 @@ TRIES = 2
 """So many processes may end early over a failure before it is left as it was seen."""
 
 DocketStage: TypeAlias = Literal["waiting", "reducing", "confirming", "given up"]
-FailureKey: TypeAlias = tuple[str, ...]
-_SYMPTOM, _CULPRIT = 1, 2
-"""Where these stand in such a key."""
+Found: TypeAlias = Literal["new", "told", "on its way"]
+"""What a finding is when a failure has been reduced to it: told means that it is a finding of the campaign already, on
+its way that its script has yet to show it."""
+
+
+class FailureKey(NamedTuple):
+    """What failures have in common before reduction: their signature without operators, and their cause where it is
+    certain without a reduction."""
+
+    oracle: str
+    symptom: str
+    culprit: str
+    message: str
+    cause: str = ""
 
 
 class Open(Struct):
@@ -174,33 +185,24 @@ class Docket:
             for place in self.places.values()
         )
 
-    def reduced(
-        self,
-        key: FailureKey,
-        finding: bytes | None,
-        slug: str | None,
-        *,
-        found: bool,
-        of_known_cause: bool = False,
-        unshown: bool = False,
-        told: bool = False,
-    ) -> list[str]:
-        """A reduction has ended well: to `finding`, or to None where there is none to be had, since the failure did not
-        show again (unshown) or for a reason.
+    def not_reduced(self, key: FailureKey, *, unshown: bool) -> list[str]:
+        """A reduction has come to nothing: the failure did not show again (unshown), or a reason is counted elsewhere.
+        The slugs that were seen again."""
+        place = self.places[key]
+        place.unshown = place.unshown or unshown
+        place.fruitless += 1
+        return self._settled(key, place)
 
-        found: whether the finding is one already (told), or is on its way. The slugs that were seen again.
-        """
+    def reduced(self, key: FailureKey, finding: bytes, slug: str, *, found: Found, known: bool = False) -> list[str]:
+        """A reduction has come to a finding. known: its cause is. The slugs that were seen again."""
         place, work = self.places[key], self.work_at(key)
-        place.unshown = unshown or (place.unshown and not told)
-        seen: list[str] = []
-        if slug is not None:
-            seen, place.unnamed = [slug] * place.unnamed, 0
-        if finding is None or found:
+        place.unshown = place.unshown and found != "told"
+        seen, place.unnamed, place.slug = [slug] * place.unnamed, 0, slug
+        if found != "new":
             place.fruitless += 1
-            place.slug = slug or place.slug
-            return [*seen, *([slug] if slug else []), *self._settled(key, place)]
-        place.fruitless, place.slug = 0, slug
-        work.finding, work.tries, work.looks_known = finding, 0, of_known_cause
+            return [*seen, slug, *self._settled(key, place)]
+        place.fruitless = 0
+        work.finding, work.tries, work.looks_known = finding, 0, known
         self._queue(key)
         return seen
 
@@ -246,8 +248,8 @@ class Docket:
         sees may be no failure of a pass, where no script shows it."""
         found: Counter[str] = Counter()
         for key, place in self.places.items():
-            if place.unshown and key[_CULPRIT] in culprits and key[_SYMPTOM] in (CRASH, HANG):
-                found[key[_CULPRIT]] += place.sightings
+            if place.unshown and key.culprit in culprits and key.symptom in (CRASH, HANG):
+                found[key.culprit] += place.sightings
         return dict(found)
 
     @property
@@ -259,13 +261,12 @@ class Docket:
 
 
 def place_of(failure: Failure) -> FailureKey:
-    """What failures have in common before reduction: their signature without operators, and their cause where it is
-    certain without a reduction."""
+    """The key that a failure shares with those that look alike."""
     verdict = Failed(failure.symptom, failure.message, failure.detail, evidence=failure.evidence)
     signature = signature_of(failure.oracle, verdict, failure.culprit)
     cause = cause_of(failure.oracle, verdict, failure.culprit)
-    certain = (str(cause),) if cause.certain else ()
-    return (signature.oracle, signature.symptom, signature.culprit, signature.message, *certain)
+    certain = str(cause) if cause.certain else ""
+    return FailureKey(signature.oracle, signature.symptom, signature.culprit, signature.message, certain)
 
 
 def _differs_by_operator(failure: Failure) -> bool:

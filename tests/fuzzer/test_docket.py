@@ -25,7 +25,7 @@ def test_a_failure_is_reduced_then_confirmed_then_settled() -> None:
     assert docket.sighted(CRASH, 1.5) is None
     key, work = taken(docket)
     assert (work.stage, work.failure, work.at_s) == ("reducing", CRASH, 1.5)
-    assert docket.reduced(key, b"finding", "slug", found=False) == []
+    assert docket.reduced(key, b"finding", "slug", found="new") == []
     assert docket.is_on_its_way("slug")
     key, work = taken(docket)
     assert (work.stage, work.finding) == ("confirming", b"finding")
@@ -40,7 +40,7 @@ def test_what_is_seen_while_it_is_reduced_or_confirmed_is_counted() -> None:
     docket.sighted(CRASH, 0.0)
     key, _ = taken(docket)
     assert [docket.sighted(replace(CRASH, index=index), 0.0) for index in (1, 2)] == [None, None]
-    assert docket.reduced(key, b"f", "slug", found=False) == ["slug", "slug"]
+    assert docket.reduced(key, b"f", "slug", found="new") == ["slug", "slug"]
     assert docket.sighted(replace(CRASH, index=3), 0.0) == "slug"  # before its turn to be confirmed
     key, _ = taken(docket)
     assert docket.sighted(replace(CRASH, index=4), 0.0) == "slug"
@@ -55,21 +55,21 @@ def test_sightings_of_what_has_not_shown_again_are_counted_until_it_has() -> Non
     assert docket.sightings_unshown(("FuseOps", "FuseTIR")) == {}
     work = [taken(docket) for _ in range(2)]
     keys = {one.failure.culprit: key for key, one in work}
-    docket.reduced(keys["FuseOps"], None, None, found=False, unshown=True)
-    docket.reduced(keys["FuseTIR"], None, None, found=False)  # for a reason, which is counted elsewhere
+    docket.not_reduced(keys["FuseOps"], unshown=True)
+    docket.not_reduced(keys["FuseTIR"], unshown=False)  # for a reason, which is counted elsewhere
     assert docket.sightings_unshown(("FuseOps", "FuseTIR")) == {"FuseOps": 5}
     assert docket.sightings_unshown(("FuseTIR",)) == {}
     while not docket.waits:
         docket.sighted(replace(CRASH, index=9), 0.0)
     seen = docket.sightings_unshown(("FuseOps",))["FuseOps"]
-    docket.reduced(taken(docket)[0], b"f", "slug", found=False)
+    docket.reduced(taken(docket)[0], b"f", "slug", found="new")
     docket.confirmed(taken(docket)[0], shown=False)
     docket.sighted(replace(CRASH, index=10), 0.0)
     assert docket.sightings_unshown(("FuseOps",))["FuseOps"] == seen + 1 > 6
     docket.places[keys["FuseOps"]].slug = None
     while not docket.waits:
         docket.sighted(replace(CRASH, index=11), 0.0)
-    docket.reduced(taken(docket)[0], b"f", "slug", found=False)
+    docket.reduced(taken(docket)[0], b"f", "slug", found="new")
     docket.confirmed(taken(docket)[0], shown=True)
     assert docket.sightings_unshown(("FuseOps",)) == {}
 
@@ -77,12 +77,12 @@ def test_sightings_of_what_has_not_shown_again_are_counted_until_it_has() -> Non
 def test_what_was_dropped_is_counted_once_there_is_a_finding() -> None:
     docket = Docket()
     docket.sighted(CRASH, 0.0)
-    docket.reduced(taken(docket)[0], None, None, found=False)
+    docket.not_reduced(taken(docket)[0], unshown=False)
     seen: list[str] = []
     for index in range(1, 10):
         assert docket.sighted(replace(CRASH, index=index), 0.0) is None
         if docket.waits:
-            seen += docket.reduced(taken(docket)[0], b"f", "slug", found=False)
+            seen += docket.reduced(taken(docket)[0], b"f", "slug", found="new")
     assert seen == ["slug"] * 8  # of ten sightings one did not show again and one is the finding
 
 
@@ -94,7 +94,7 @@ def test_an_end_while_reducing_costs_no_failure() -> None:
     assert docket.waits
     key, work = taken(docket)
     assert work.failure == CRASH
-    docket.reduced(key, b"f", "slug", found=False)
+    docket.reduced(key, b"f", "slug", found="new")
     key, _ = taken(docket)
     docket.ended_early(key, "SIGKILL")  # while it is confirmed: the reduction is not lost
     _, work = taken(docket)
@@ -140,7 +140,7 @@ def test_what_does_not_show_again_is_tried_again_rarely() -> None:
     for index in range(40):
         if docket.waits:
             tried += 1
-            docket.reduced(taken(docket)[0], None, None, found=False)
+            docket.not_reduced(taken(docket)[0], unshown=False)
         docket.sighted(replace(CRASH, index=index), 0.0)
     assert tried == 1 + 40 // 10
 
@@ -152,7 +152,7 @@ def test_wrong_results_are_reduced_until_nothing_new_comes() -> None:
         docket.sighted(replace(WRONG, index=index), 0.0)
         if docket.waits:
             reductions += 1
-            docket.reduced(taken(docket)[0], b"f", "same", found=reductions > 1)
+            docket.reduced(taken(docket)[0], b"f", "same", found="told" if reductions > 1 else "new")
             if docket.waits:
                 docket.confirmed(taken(docket)[0], shown=True)
     assert reductions == 1 + SAME_PLACE + 1  # the tenth sighting is one of those that are tried
@@ -162,7 +162,7 @@ def test_new_places_come_first() -> None:
     docket = Docket(in_order=True)
     for index in range(3):
         docket.sighted(replace(WRONG, index=index), 0.0)
-    docket.reduced(taken(docket)[0], None, None, found=False)
+    docket.not_reduced(taken(docket)[0], unshown=False)
     docket.sighted(CRASH, 0.0)
     assert taken(docket)[1].failure.culprit == "FuseOps"
 
@@ -172,7 +172,7 @@ def test_what_is_reduced_is_confirmed_before_anything_else_is_reduced() -> None:
     docket.sighted(CRASH, 0.0)
     key, _ = taken(docket)
     docket.sighted(WRONG, 0.0)
-    docket.reduced(key, b"f", "slug", found=False)
+    docket.reduced(key, b"f", "slug", found="new")
     assert [taken(docket)[1].stage for _ in range(2)] == ["confirming", "reducing"]
 
 
@@ -194,7 +194,7 @@ def test_in_order_what_is_found_does_not_hang_on_when_reductions_end(data: st.Da
                 docket.confirmed(key, shown=True)
             else:
                 slug = f"{work.failure.culprit}-{work.failure.index % 3}"
-                docket.reduced(key, b"f", slug, found=slug in slugs)
+                docket.reduced(key, b"f", slug, found="told" if slug in slugs else "new")
                 slugs.add(slug)
         assert docket.idle and docket.unsettled == []
         return slugs
@@ -216,10 +216,10 @@ def test_a_place_that_was_seen_is_found_out_or_unsettled(events: list[tuple[Fail
             docket.confirmed(key, shown=True)
             known.add(work.failure.culprit)
         elif event == 2:
-            docket.reduced(key, None, None, found=False)
+            docket.not_reduced(key, unshown=False)
             known.add(work.failure.culprit)
         else:
-            docket.reduced(key, b"f", work.failure.culprit, found=False)
+            docket.reduced(key, b"f", work.failure.culprit, found="new")
     seen = {failure.culprit for failure, _ in events}
     assert seen <= known | {one.failure.culprit for one in docket.unsettled}
 

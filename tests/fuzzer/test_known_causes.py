@@ -169,8 +169,8 @@ def test_a_finding_of_a_known_cause_is_confirmed_after_what_looks_new() -> None:
     for culprit in ("CSE", "FuseOps", "Gradient"):
         docket.sighted(failure(culprit), 0.0)
     first, second = docket.take()[0], docket.take()[0]
-    docket.reduced(first, b"finding", "known", found=False, of_known_cause=True)
-    docket.reduced(second, b"finding", "new", found=False)
+    docket.reduced(first, b"finding", "known", found="new", known=True)
+    docket.reduced(second, b"finding", "new", found="new")
     order = [docket.take()[1].failure.culprit for _ in range(3)]
     assert order == ["FuseOps", "Gradient", "CSE"]
 
