@@ -139,7 +139,7 @@ def rows_of(said: bytes) -> tuple[CheckRow, ...] | None:
     """The verdicts in what `passfuzz check --json` has printed; None where there are none."""
     try:
         return msgspec.json.decode(said, type=_Checked).rows
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
 
 

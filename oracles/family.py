@@ -13,6 +13,7 @@ Guards import this file alone, so it imports no other file of the project and fe
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import resource
@@ -173,9 +174,16 @@ def go_on_guarded(parent: int, ends: Callable[[int], NoReturn] = end_alike) -> N
     if pid:
         ends(_guarded(pid))
     signal.signal(signal.SIGTERM, _end_with_children)
+    atexit.register(_wake, guard)
     die_with_parent(guard, signal.SIGTERM)
     adopt_orphans()
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _wake(guard: int) -> None:
+    """Has the guard go on if a signal has stopped it: it would outlive all that it waits for."""
+    if os.getppid() == guard:
+        os.kill(guard, signal.SIGCONT)
 
 
 def _end_with_children(number: int, frame: FrameType | None) -> None:

@@ -15,7 +15,6 @@ import msgspec
 from corpus.escapes import one_line
 from corpus.regular_files import MEBIBYTE, is_real_folder, read_regular, regular_files
 from corpus.store import LONGEST_REASON, UNREADABLE, why
-from generators.json_values import JsonObject
 from reports.finding_row import merge_rows, merge_sighted
 from reports.summary import (
     FINDINGS,
@@ -133,14 +132,14 @@ def _copy_beside(outs: Sequence[Path], into: Path) -> list[str]:
         (into / name).unlink(missing_ok=True)
         if rows:
             (into / name).parent.mkdir(exist_ok=True)
-            write_text(into / name, "".join(f"{json.dumps(row)}\n" for row in rows))
+            write_text(into / name, "".join(rows))
     return left_out
 
 
-def _rows_of_runs(outs: Sequence[Path], name: str) -> tuple[list[JsonObject], list[str]]:
-    """The objects of a file with one per line, of each run, with its folder, which a merge has named already; lines on
-    what is none. A line that was cut off by a kill is at the end, and left out."""
-    rows: list[JsonObject] = []
+def _rows_of_runs(outs: Sequence[Path], name: str) -> tuple[list[str], list[str]]:
+    """The lines of a file with an object in each, of each run, with its folder, which a merge has named already; and
+    lines on what is none. A line that was cut off by a kill is at the end, and left out."""
+    rows: list[str] = []
     wrong = []
     for out in outs:
         merged = read_out(out).facts.merged
@@ -155,10 +154,10 @@ def _rows_of_runs(outs: Sequence[Path], name: str) -> tuple[list[JsonObject], li
         for number, line in enumerate(lines, 1):
             try:
                 row = msgspec.json.decode(line, type=dict[str, object])
+                told = {"out": str(out), **row} if merged else {**row, "out": str(out)}
+                rows.append(f"{json.dumps(told)}\n")
             except UNREADABLE as error:
                 bad.append(f"line {number}: {why(error)}")
-            else:
-                rows.append({"out": str(out), **row} if merged else {**row, "out": str(out)})
         if bad:
             more = f"; and {len(bad) - 1} more" if len(bad) > 1 else ""
             wrong.append(f"{one_line(out / name)}, {bad[0][:LONGEST_REASON]}{more}: left out")

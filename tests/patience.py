@@ -106,6 +106,7 @@ LEFT = {
     "oracles.builds.cuda_cpu.machine.DEADLINE_S": "seconds of the CPU",
     "oracles.builds.cuda_cpu.program.DEADLINE_S": "seconds of the CPU",
     "oracles.builds.cuda_cpu.ptx.TIMEOUT_S": "two minutes for a compiler",
+    "fuzzer.worker.main.ROOM_S": "how long a full disk is waited for",
     "reports.live.LINE_S": "how often a line is printed",
     "reports.live.REDRAW_S": "how often the screen is drawn",
     "reports.out_writer.INTERVAL_S": "how often files are written",

@@ -29,7 +29,7 @@ def await_first(
                 told.add(answer.line)  # the other workers say it, too
                 tell(f"warning: {answer.line}")
             if isinstance(answer, Refused):
-                raise UsageError(answer.message)
+                raise UsageError(answer.message) if answer.usage else EnvironmentFault(answer.message)
             if isinstance(answer, WorkerLost) and not (answer.killed or answer.was_ready):
                 raise EnvironmentFault(_not_ready(answer.how, load))
             if (fault := take(heard)) is not None:

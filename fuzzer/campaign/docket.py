@@ -25,7 +25,7 @@ TRIES = 2
 """So many processes may end early over a failure before it is left as it was seen."""
 
 DocketStage: TypeAlias = Literal["waiting", "reducing", "confirming", "given up"]
-Found: TypeAlias = Literal["new", "told", "on its way"]
+ReducedTo: TypeAlias = Literal["new", "told", "on its way"]
 """What a finding is when a failure has been reduced to it: told means that it is a finding of the campaign already, on
 its way that its script has yet to show it."""
 
@@ -193,7 +193,7 @@ class Docket:
         place.fruitless += 1
         return self._settled(key, place)
 
-    def reduced(self, key: FailureKey, finding: bytes, slug: str, *, found: Found, known: bool = False) -> list[str]:
+    def reduced(self, key: FailureKey, finding: bytes, slug: str, *, found: ReducedTo, known: bool = False) -> list[str]:
         """A reduction has come to a finding. known: its cause is. The slugs that were seen again."""
         place, work = self.places[key], self.work_at(key)
         place.unshown = place.unshown and found != "told"

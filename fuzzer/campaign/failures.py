@@ -13,7 +13,7 @@ from corpus.finding_bytes import from_bytes, is_readable, to_bytes
 from fuzzer.campaign.aside import reduction_limits
 from fuzzer.campaign.checkpoint import Checkpoint
 from fuzzer.campaign.disk import Disk
-from fuzzer.campaign.docket import Docket, FailureKey, Found
+from fuzzer.campaign.docket import Docket, FailureKey, ReducedTo
 from fuzzer.campaign.finding_rows import FindingRows
 from fuzzer.campaign.observer import Observer
 from fuzzer.known_causes import Known
@@ -110,7 +110,7 @@ class Failures:
         finding = self.rows.apart(from_bytes(answer.finding))
         self._disk.note_fault_of(finding, counts)
         slug = finding.signature.slug
-        found: Found = "told" if slug in self.rows else "on its way" if self.docket.is_on_its_way(slug) else "new"
+        found: ReducedTo = "told" if slug in self.rows else "on its way" if self.docket.is_on_its_way(slug) else "new"
         self.rows.seen_in(slug, finding.tier)
         known = self.rows.is_known(finding)
         self._seen_again(*self.docket.reduced(key, to_bytes(finding), slug, found=found, known=known))

@@ -71,8 +71,6 @@ class Kinship:
         """What the worker has found."""
         self.found = tried
         self.seconds += time.monotonic() - self._began
-        for line in self.notes:
-            tell(f"warning: {line}")
 
     def lost(self) -> TriedDraws | None:
         """The worker has ended: another one tries; after too many, what the campaign has to begin with."""
@@ -82,6 +80,10 @@ class Kinship:
         self._trying = None
         self.seconds += time.monotonic() - self._began
         return None
+
+    def unanswered(self) -> TriedDraws | None:
+        """The worker has done with it: as `lost`, where it has not said what it found."""
+        return None if self.known else self.lost()
 
     def look(self) -> None:
         """Says what is waited for, once, where it takes long."""

@@ -84,8 +84,6 @@ class CampaignLoop:
         self.loaded: tuple[str, ...] = ()
         """The passes of --load."""
         self.losses = Losses()
-        self._killed: dict[int, Failure | None] = {}
-        """By case, what its child did that was killed once."""
         self.before_s = 0.0
         """The seconds of the campaign that this one goes on with."""
         self.start = time.monotonic()
@@ -152,7 +150,8 @@ class CampaignLoop:
         """What its reader must know besides what was found."""
         mine = f"; a pass of {self.settings.load} may have done it" if self.settings.load is not None else ""
         lost = (f"{note}{mine}" for note in self.losses.notes)
-        return (*self.failures.rows.notes, *self.kinship.notes, *always_rejecting(self.tally, self.loaded), *lost)
+        rejecting = always_rejecting(self.tally, self.loaded)
+        return (*self.failures.rows.notes, *self.kinship.notes, *rejecting, *lost, *self.deck.notes)
 
     def _go(self, pool: Workforce) -> None:
         for row in self.failures.rows.by_signature.values():
@@ -260,15 +259,13 @@ class CampaignLoop:
 
     def _killed_child(self, index: int, if_again: Failure | None) -> None:
         """The child of a case was killed: what happens twice in one pass is that pass's, which may take all memory."""
-        if not self.deck.killed(index):
-            self._killed[index] = if_again
+        if (given_up := self.deck.killed(index, if_again)) is None:
             return
-        before = self._killed.pop(index, None)
-        if if_again is None or before is None or before.culprit != if_again.culprit:
+        if given_up.failure is None:
             self._give_up_case("child killed from outside, twice")
             return
         self.tally.add(Tally(generated=1, cases=1, died=1, skipped={"ended by SIGKILL": 1}))
-        self.failures.seen(index, (if_again,), self.now)
+        self.failures.seen(index, (given_up.failure,), self.now)
 
     def _done(self, slot: Slot, about: Command | None) -> None:
         self.losses.worked()
@@ -279,6 +276,8 @@ class CampaignLoop:
                 took = self.now - slot.since
                 slot.aside_s += took
                 slot.known_s += took if slot.on_known else 0.0
+            case TryDraws() if (found := self.kinship.unanswered()) is not None:
+                self._tried(found)  # It says that it has done what it did not do: a pass under test may speak for it.
             case TakeDigests() | TryDraws() | Resemble() | None:
                 pass
             case Begin():

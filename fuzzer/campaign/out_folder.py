@@ -38,7 +38,8 @@ def held(out: Path, *, fresh: bool, resume: bool) -> Iterator[Path]:
         out.mkdir(parents=True, exist_ok=True)
         handle = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
-        raise EnvironmentFault(f"--out {out}: cannot be made: {error.strerror}") from error
+        why = "a link to nothing" if out.is_symlink() and not out.exists() else error.strerror
+        raise EnvironmentFault(f"--out {out}: cannot be made: {why}") from error
     try:
         _lock(handle, out)
         left = [name for name in OF_A_RUN if os.path.lexists(out / name)]

@@ -15,7 +15,7 @@ from corpus.signature_baseline import add_known
 from corpus.store import CorruptCase
 from fuzzer.commands.promote import not_written, registry_to_edit
 from fuzzer.commands.triage import Triage, first_version, refuse_those, told_again
-from fuzzer.errors import EnvironmentFault, UsageError, tell
+from fuzzer.errors import EnvironmentFault, UsageError, of_system, tell
 from fuzzer.known_causes import Known, is_baseline
 from fuzzer.render import console, print_json
 from reports.causes import CauseRow
@@ -51,7 +51,7 @@ def report_on(
     except (UnreadableOut, NoMerge) as error:
         raise UsageError(str(error)) from error
     except OSError as error:
-        raise EnvironmentFault(f"cannot write into {one_line(folder)}: {error.strerror or error}") from error
+        raise EnvironmentFault(f"cannot write into {one_line(folder)}: {one_line(of_system(error))}") from error
     paths = {name: str(path) for name, path in written.items()}
     for note in report.notes:
         tell(f"warning: {one_line(note)}")

@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
+import msgspec
+
 from fuzzer.errors import EnvironmentFault, UsageError, tell
 from fuzzer.oneshot.messages import Reply, Request
 from fuzzer.processes import pool
@@ -127,10 +129,15 @@ def _heard(process: subprocess.Popen[bytes], limit_s: float, look: Callable[[], 
             data = output.take()
             if data is None:
                 return
-            for reply in lines.take(data):
-                if isinstance(reply, Ready):
-                    allowed = READY_S + limit_s
-                yield reply
+            try:
+                for reply in lines.take(data):
+                    if isinstance(reply, Ready):
+                        allowed = READY_S + limit_s
+                    yield reply
+            except msgspec.ValidationError as error:
+                raise EnvironmentFault(
+                    f"the process that does the work says what is no answer ({error}); a pass may do that"
+                ) from error
     raise EnvironmentFault(f"no answer within {allowed:.0f} s")
 
 

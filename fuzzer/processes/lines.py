@@ -79,7 +79,7 @@ class Lines(Generic[M]):
                 message = self._decoder.decode(line)
             except msgspec.ValidationError:
                 raise
-            except msgspec.DecodeError:
+            except (msgspec.DecodeError, RecursionError):  # no JSON, or nested deeper than any message
                 continue
             yield message
 

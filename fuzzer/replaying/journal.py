@@ -70,7 +70,7 @@ class Journal:
         for line in lines:
             try:
                 one = decoder.decode(line)
-            except msgspec.MsgspecError:
+            except (msgspec.MsgspecError, RecursionError):
                 continue
             rows[one.key] = one.row
         return rows

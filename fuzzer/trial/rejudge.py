@@ -211,6 +211,11 @@ class Rejudge:
             self._watch.met(failure)
         return False
 
+    @property
+    def _kills_each_time(self) -> bool:
+        """Whether that is the failure: it shows in a candidate that is killed twice."""
+        return self._failure.evidence == KILLED_EACH_TIME
+
     def failures(self, candidate: Candidate, left: int = KILLED_AGAIN, seed: int = 0) -> list[Failure]:
         """What fails in the candidate, and how its child ended. `left`: how often it is judged again where that was
         killed from outside. Before the failure has shown: raises ChildRaised for our fault, NotJudged for a kill."""
@@ -239,7 +244,7 @@ class Rejudge:
         match end:
             case Failure():
                 return [*failures, end]
-            case FromOutside(Failure() as failure) if self._failure.evidence == KILLED_EACH_TIME:
+            case FromOutside(Failure() as failure) if self._kills_each_time and left < KILLED_AGAIN:
                 return [*failures, failure]
             case FromOutside() if left:
                 return self.failures(candidate, left - 1, seed)

@@ -7,6 +7,7 @@ come on standard input, answers go to standard output (`fuzzer.protocol`).
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -14,13 +15,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from typing_extensions import assert_never
 
 from corpus.finding_bytes import from_bytes, to_bytes
 from fuzzer.coverage import probes
+from fuzzer.errors import of_system
 from fuzzer.processes import sandbox
 from fuzzer.processes.flight import Recorder
 from fuzzer.processes.lines import Lines, cut, send
@@ -58,7 +60,10 @@ from reports.tally import Tally
 if TYPE_CHECKING:
     from fuzzer.trial.repertoire import Repertoire
 
+R = TypeVar("R")
 _STDERR_KEPT = 6000
+ROOM_S = 60.0
+"""Seconds for which a worker that begins waits for room on the disk."""
 
 
 def main() -> None:
@@ -73,13 +78,30 @@ def main() -> None:
     uncounted = "" if begin.plan.probes is None else probes.begin(begin.plan.probes)
     if begin.plan.walled:  # After the file of hits, which is outside; before files inside, where links may lie.
         sandbox.enter(begin.plan.scratch)
-    errors = _errors_file(scratch / f"stderr-{os.getppid()}")
+    try:
+        errors = _when_there_is_room(partial(_errors_file, scratch / f"stderr-{os.getppid()}"))
+        recorder = _when_there_is_room(partial(Recorder.create, scratch / f"flight-{os.getpid()}"))
+    except OSError as error:
+        send(answers, Refused(of_system(error), usage=False))
+        return
     os.dup2(errors, 1)
     os.dup2(errors, 2)
-    worker = _Worker(begin.plan, Recorder.create(scratch / f"flight-{os.getpid()}"), answers, errors, uncounted)
+    worker = _Worker(begin.plan, recorder, answers, errors, uncounted)
     if worker.prepare():
         for command in commands:
             worker.obey(command)
+
+
+def _when_there_is_room(make: Callable[[], R]) -> R:
+    """What `make` gives. A disk that is full is waited for: the campaign goes on meanwhile. Raises OSError."""
+    give_up = time.monotonic() + ROOM_S
+    while True:
+        try:
+            return make()
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT) or time.monotonic() > give_up:
+                raise
+            time.sleep(0.2)
 
 
 def _errors_file(path: Path) -> int:

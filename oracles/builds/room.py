@@ -5,20 +5,42 @@ LLVM ends the process where it cannot write an object file, and a compiler gives
 
 from __future__ import annotations
 
+import os
+import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 NO_ROOM = "build: no room for temporary files"
-ROOM_BYTES = 1 << 20
-"""More than a build writes."""
+ROOM_BYTES = 1 << 26
+"""More than a build writes: nvcc writes several MB of preprocessed headers."""
 
 
 def no_room(folder: Path) -> bool:
     """Whether the folder takes no further file: a full disk, or a limit on the sizes of files."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(bytes(ROOM_BYTES))
-            file.flush()
+            os.posix_fallocate(file.fileno(), 0, ROOM_BYTES)
     except OSError:
         return True
     return False
+
+
+def compiled(command: Sequence[str], folder: Path | None, timeout_s: float) -> subprocess.CompletedProcess[str]:
+    """Runs a compiler in a folder, where one is given. One that fails there is run once more: the disk may have been
+    full for a moment.
+
+    Raises TimeoutError, with its reason, where it takes longer or finds no room.
+    """
+    for _ in range(1 if folder is None else 2):
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=timeout_s, stdin=subprocess.DEVNULL, cwd=folder
+            )
+        except subprocess.TimeoutExpired as error:
+            raise TimeoutError(f"{command[0]} takes longer than {timeout_s:.0f} s") from error
+        if done.returncode == 0:
+            break
+        if folder is not None and no_room(folder):
+            raise TimeoutError(f"{command[0]} has no room for what it writes")
+    return done

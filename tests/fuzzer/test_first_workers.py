@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from fuzzer.campaign import losses
 from fuzzer.errors import EnvironmentFault
 from fuzzer.processes import pool
+from fuzzer.worker import main as worker
 from tests.fuzzer.fake_campaigns import assert_whole, campaign, with_fake_workers
 
 pytestmark = pytest.mark.warm
@@ -77,4 +79,39 @@ def test_a_worker_that_ends_itself_before_it_is_ready_ends_the_campaign(
 ) -> None:
     _dying_first(monkeypatch, tmp_path / "begun", dies)
     with pytest.raises(EnvironmentFault, match=f"TVM cannot be imported: {how}"):
+        campaign(tmp_path / "out", jobs=1)
+
+
+@pytest.mark.parametrize(("number", "waits"), [(errno.ENOSPC, True), (errno.EDQUOT, True), (errno.EACCES, False)])
+def test_a_worker_that_begins_waits_for_room_on_the_disk(
+    monkeypatch: pytest.MonkeyPatch, number: int, waits: bool
+) -> None:
+    """A disk that is full for a while does not end a campaign, also where a worker is killed meanwhile."""
+    left = [OSError(number, "no room") for _ in range(3)]
+    monkeypatch.setattr(worker.time, "sleep", lambda _seconds: None)
+
+    def make() -> str:
+        if left:
+            raise left.pop()
+        return "made"
+
+    if waits:
+        assert worker._when_there_is_room(make) == "made"
+    monkeypatch.setattr(worker, "ROOM_S", -1.0)
+    left[:] = [OSError(number, "no room")]
+    with pytest.raises(OSError, match="no room"):
+        worker._when_there_is_room(make)
+
+
+def test_a_worker_that_finds_no_room_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = """
+import sys
+from fuzzer.protocol import Refused
+from tests.fuzzer.fake_worker import say
+sys.stdin.buffer.readline()
+say(Refused("OUT/stderr-1: no space left on device", usage=False))
+"""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setattr(pool, "module_command", lambda _module, *given: [sys.executable, "-c", script, *given])
+    with pytest.raises(EnvironmentFault, match="^OUT/stderr-1: no space left on device$"):
         campaign(tmp_path / "out", jobs=1)

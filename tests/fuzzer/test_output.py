@@ -101,6 +101,18 @@ def test_a_one_shot_process_whose_pipe_is_held_has_ended(holders: Path) -> None:
         ask._replies(process, nothing.fileno(), 1e6, lambda _reply: None, lambda: None)
 
 
+def test_a_one_shot_process_that_says_what_is_no_answer_ends_the_command() -> None:
+    """A pass may write into its pipe."""
+    text = """print('{"type": "nobody knows it"}', flush=True); import time; time.sleep(10_000)"""
+    with (
+        Path(os.devnull).open() as nothing,
+        subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE) as process,
+    ):
+        with pytest.raises(EnvironmentFault, match="says what is no answer"):
+            ask._replies(process, nothing.fileno(), 1e6, lambda _reply: None, lambda: None)
+        ask._end(process)
+
+
 def test_a_one_shot_process_that_stays_stopped_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "STOPPED_S", 0.3)
     text = "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"

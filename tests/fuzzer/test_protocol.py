@@ -86,6 +86,12 @@ def test_a_line_without_an_end_is_not_kept_and_what_comes_after_it_is_read() -> 
     assert list(lines.take(b"x" * 5000 + b"\n" + whole)) == [Done()]
 
 
+def test_a_line_that_is_nested_too_deep_is_passed_over() -> None:
+    lines = Lines[Answer](Answer)
+    for depth in (*range(900, 1100), 3000, 100_000):
+        assert list(lines.take(b'{"type":"done","x":' + b"[" * depth + b"\n" + line_of(Done()))) == [Done()]
+
+
 def test_a_message_of_no_such_kind_is_a_fault_of_ours() -> None:
     with pytest.raises(msgspec.ValidationError):
         list(Lines[Answer](Answer).take(b'{"type": "no such kind"}\n'))

@@ -81,3 +81,11 @@ def test_markup_in_a_summary_is_shown(passfuzz: Any, tmp_path: Path, text: str) 
     assert text.encode("unicode_escape").decode() in stdout
     for row in FORMATS:
         assert passfuzz("report", tmp_path, f"--{row.name}")[0] == 0
+
+
+def test_a_report_that_cannot_be_written_is_named(passfuzz: Any, tmp_path: Path) -> None:
+    write_out(tmp_path, report(finding()))
+    for row in FORMATS:
+        (tmp_path / row.file).mkdir()
+        status, _, err = passfuzz("report", tmp_path, f"--{row.name}")
+        assert status == 3 and f"{tmp_path / row.file}: is a directory" in err

@@ -16,10 +16,10 @@ import pytest
 
 from oracles import forked as module_under_test
 from oracles import pace
-from oracles.family import children
+from oracles.family import children, is_stopped
 from oracles.forked import CUT_OFF, RAISED, ChildRaised, Ended, await_child, fork_child, forked, written_by
 from tests.deeds import CUT_OFF as DESCRIPTORS
-from tests.deeds import DEEDS, EXIT, FROM_OUTSIDE, NOTHING, RAISES, SIGNAL, SPOILS, TEXT, Deed, left_alive
+from tests.deeds import DEEDS, EXIT, FROM_OUTSIDE, NOTHING, RAISES, SIGNAL, SPOILS, TEXT, Deed, is_alive, left_alive
 from tests.patience import HANGS_S
 from tests.quick import one_in
 
@@ -206,6 +206,33 @@ def test_nothing_outlives_a_parent(tmp_path: Path) -> None:
                 _killed(kind, number, which, folder)
                 wait_for(lambda folder=folder: not left_alive(folder))  # type: ignore[misc]
                 assert left_alive(folder) == []
+
+
+STOPPED = """
+import os, sys
+from oracles.family import go_on_guarded
+go_on_guarded(os.getppid())
+print(os.getppid(), flush=True)
+sys.stdin.read()
+"""
+PARENT_OF_STOPPED = """
+import subprocess, sys
+guard = subprocess.Popen([sys.executable, "-c", {script!r}], stdin=subprocess.PIPE, start_new_session=True)
+guard.wait()
+"""
+
+
+def test_a_guard_that_was_stopped_does_not_outlive_what_it_guards() -> None:
+    """A signal for a process that is stopped waits until it goes on; what it guards sees the end of its commands."""
+    command = [sys.executable, "-c", PARENT_OF_STOPPED.format(script=STOPPED)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as parent:
+        assert parent.stdout is not None
+        guard = int(parent.stdout.readline())
+        os.kill(guard, signal.SIGSTOP)
+        wait_for(lambda: is_stopped(guard))
+        parent.kill()
+        wait_for(lambda: not is_alive(guard))
 
 
 def _killed(kind: str, number: signal.Signals, which: str, folder: Path) -> None:

@@ -256,6 +256,19 @@ def test_what_was_seen_beside_the_findings_is_merged_with_the_folder_of_its_run(
     assert not (into / "unreduced.jsonl").exists() and not (into / "unconfirmed").exists()
 
 
+def test_a_line_of_any_depth_is_merged_or_named(tmp_path: Path) -> None:
+    """What can be read, just so, may be too deep to be written."""
+    depths = range(900, 1000)
+    out, other = run(tmp_path / "a"), run(tmp_path / "b")
+    lines = (f'{{"index": {depth}, "x": {"[" * depth}{"]" * depth}}}\n' for depth in depths)
+    (out / "unreduced.jsonl").write_text("".join(lines))
+    (other / "unreduced.jsonl").write_text('{"index": 1}\n')
+    merged = write_merged([out, other], tmp_path / "all")
+    kept = (tmp_path / "all" / "unreduced.jsonl").read_text().splitlines()
+    assert json.loads(kept[-1])["index"] == 1
+    assert (len(kept) == len(depths) + 1) != any("unreduced.jsonl, line " in note for note in merged.notes)
+
+
 def test_what_is_no_object_beside_the_findings_is_named_and_links_are_not_followed(
     tmp_path: Path, secret: Path
 ) -> None:

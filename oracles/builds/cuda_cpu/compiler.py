@@ -7,14 +7,13 @@ import os
 import shlex
 import shutil
 import stat
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from oracles.builds.cuda_cpu.source import UnknownDeclaration, adapted
-from oracles.builds.room import no_room
+from oracles.builds.room import compiled
 from oracles.forked import KEPT_TMPDIR
 
 INCLUDE = Path(__file__).parent / "include"
@@ -165,13 +164,9 @@ def _accepts(command: tuple[str, ...], options: tuple[str, ...], folder: Path) -
 def _run(command: list[str], folder: Path | None = None, timeout_s: float = TIMEOUT_S) -> str:
     """What a compiler prints. Raises CompileError with its complaint, which has no path of a file in the folder."""
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=timeout_s, stdin=subprocess.DEVNULL, cwd=folder
-        )
-    except subprocess.TimeoutExpired as error:
-        raise TooSlow(f"{command[0]} takes longer than {timeout_s:.0f} s") from error
-    if done.returncode != 0 and folder is not None and no_room(folder):
-        raise TooSlow(f"{command[0]} has no room for what it writes")
+        done = compiled(command, folder, timeout_s)
+    except TimeoutError as error:
+        raise TooSlow(str(error)) from error
     if done.returncode != 0:
         errors = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
         first = errors[0] if errors else f"exit status {done.returncode}"

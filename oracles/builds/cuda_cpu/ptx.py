@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
-from oracles.builds.room import no_room
+from oracles.builds.room import compiled
 
 TIMEOUT_S = 120.0
 
@@ -16,7 +15,7 @@ def to_ptx(cuda: str, arch: str = "sm_90", timeout_s: float = TIMEOUT_S) -> str 
     """What nvcc says against the source when it compiles it to PTX; None where it takes it.
 
     Raises FileNotFoundError where there is no nvcc (`shutil.which("nvcc")` says so beforehand), TimeoutError where it
-    takes longer.
+    takes longer or finds no room.
     """
     nvcc = shutil.which("nvcc")
     if nvcc is None:
@@ -25,10 +24,5 @@ def to_ptx(cuda: str, arch: str = "sm_90", timeout_s: float = TIMEOUT_S) -> str 
         source = Path(place) / "kernels.cu"
         source.write_text(cuda)
         command = [nvcc, "--ptx", f"-arch={arch}", "-w", source.name, "-o", "kernels.ptx"]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, cwd=place)
-        except subprocess.TimeoutExpired as error:
-            raise TimeoutError(f"nvcc takes longer than {timeout_s:.0f} s") from error
-        if done.returncode != 0 and no_room(Path(place)):
-            raise TimeoutError("nvcc has no room for what it writes")
+        done = compiled(command, Path(place), timeout_s)
     return None if done.returncode == 0 else done.stderr.strip() or f"exit status {done.returncode}"
