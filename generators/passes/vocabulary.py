@@ -62,7 +62,7 @@ SHAPES = {
     "relax.permute_dims": ("turned_products",),
     "relax.one_hot": ("one_hot_beyond",),
     **dict.fromkeys(
-        tuple(f"relax.{name}" for name in "less less_equal greater greater_equal equal not_equal".split()),
+        ("relax.less", "relax.less_equal", "relax.greater", "relax.greater_equal", "relax.equal", "relax.not_equal"),
         ("wrapped_comparisons",),
     ),
     **dict.fromkeys(("relax.zeros", "relax.ones", "relax.full", "relax.broadcast_to"), ("filled_operands",)),

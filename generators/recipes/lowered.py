@@ -144,8 +144,8 @@ def in_place_updates(s: Scope) -> None:
     """A copy that kernels update in place one to three times, with a reader before the first and after each. Lowered,
     they all have the same tensor, and only their order says which of its states a reader sees.
 
-    What a reader gives is returned and else not used: a pass that moves a reader to its user finds none after an update,
-    of which a graph does not tell that it ends the life of the copy.
+    What a reader gives is returned and else not used: a pass that moves a reader to its user finds no user after an
+    update, of which a graph does not tell that it ends the life of the copy.
     """
     x = s.tensor(("float32", "int32"), (2, 2), nonempty=True)
     state = fresh_copy(s, x)

@@ -20,7 +20,10 @@ from generators.unavailable import Unavailable
 
 _MOVERS = tuple(
     OPERATORS[f"relax.{name}"]
-    for name in "reshape strided_slice concat flip take sum squeeze expand_dims broadcast_to permute_dims astype".split()
+    for name in (
+        *("reshape", "strided_slice", "concat", "flip", "take", "sum"),
+        *("squeeze", "expand_dims", "broadcast_to", "permute_dims", "astype"),
+    )
 )
 """Operators that rewrites move over a product, or take parts of it for parts of a factor."""
 

@@ -1,5 +1,5 @@
-"""Branches in branches, with and without other sides, and statements around the inner one; and conditions that are asked
-again where a store may have changed the answer.
+"""Branches in branches, with and without other sides, and statements around the inner one; and conditions that are
+asked again where a store may have changed the answer.
 
 Whoever merges two conditions, moves a condition out of a loop, or takes it for known has to ask about these.
 """
@@ -44,8 +44,7 @@ def _branch(site: Site, tensors: list[DraftTensor], point: Point, depth: int, ar
     if source.flip(knobs.two_sides):
         elsewhere = site.inside(in_loop=site.in_loop)
         inner = depth > 0 and source.flip(knobs.deeper)
-        make = _branch(elsewhere, tensors, point, 0, condition) if inner else _changed(elsewhere, tensors, point)
-        other = make
+        other = _branch(elsewhere, tensors, point, 0, condition) if inner else _changed(elsewhere, tensors, point)
     return tirx.IfThenElse(condition, sequence(*parts), other)
 
 

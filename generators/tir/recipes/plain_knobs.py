@@ -250,8 +250,8 @@ class RoundKnobs:
     rounds: tuple[int, int] = (1, 3)
     """Rounds over a whole tensor: after one, nothing has been read that another round has written."""
     copied_back: tuple[tuple[str, int], ...] = (("whole", 3), ("inner", 3), ("at_once", 2), ("late", 2))
-    """(how, weight) a temporary tensor is copied back: all of it, what was computed, in the loop that computes it, there
-    one element later."""
+    """(how, weight) a temporary tensor is copied back: all of it, what was computed, in the loop that computes it, or
+    there one element later."""
     copied_first: float = 0.3
     """The copy comes before what is computed of it, else after."""
 

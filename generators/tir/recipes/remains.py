@@ -1,5 +1,5 @@
-"""What remains of a value when a part of it is overwritten: tensors that a loop fills and a later one stores to in part,
-copies of which one side is changed, and tensors that are updated in place between readers that are alike.
+"""What remains of a value when a part of it is overwritten: tensors that a loop fills and a later one stores to in
+part, copies of which one side is changed, and tensors that are updated in place between readers that are alike.
 
 Whoever drops a store, takes a copy for what it was copied from, or computes a thing once that stands there twice has to
 ask about these.
@@ -7,7 +7,7 @@ ask about these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from tvm import tirx
 
@@ -23,7 +23,7 @@ from generators.tir.recipes.plain_knobs import KNOBS
 from generators.tir.recipes.recipe import PrimRecipe
 from generators.tir.recipes.surroundings import among, counted, element, loop, moved, nested, new_unfilled, with_some
 from generators.tir.site import Site, sequence, store
-from generators.tir.terms import BY_NAME, Term, apply, clipped, constant
+from generators.tir.terms import BY_NAME, Term, apply, constant
 from generators.tvm_api import Expr, Stmt, Var
 
 _PLACES = ("alloc", "output")
@@ -137,15 +137,12 @@ def _shown(site: Site, tensor: DraftTensor) -> list[Stmt]:
 def _reader(site: Site, tensor: DraftTensor, number: int, *others: DraftTensor) -> Stmt:
     """Loops that store each element plus a number, and those of others, to a new output: two readers with the same
     number are alike."""
-    draft = site.draft
-    values, made = tensor.range, list[Callable[[Sequence[Expr]], Term]]()
-    made = [lambda at, one=one: _plus(element(one, *at), number) for one in (tensor, *others)]  # type: ignore[misc]
-    shown = [
-        draft.add_tensor("T", tensor.dims, tensor.dtype, values, fraction=tensor.fraction, role="output") for _ in made
-    ]
-    loops = [counted(draft, dim) for dim in tensor.dims]
+    draft, loops = site.draft, [counted(site.draft, dim) for dim in tensor.dims]
     at = [var for var, _ in loops]
-    stores = [store(output, value(at), list(at)) for output, value in zip(shown, made, strict=True)]
+    stores: list[Stmt] = []
+    for one in (tensor, *others):
+        shown = draft.add_tensor("T", one.dims, one.dtype, one.range, fraction=one.fraction, role="output")
+        stores.append(store(shown, _plus(element(one, *at), number), list(at)))
     return nested(draft, loops, sequence(*stores))
 
 
@@ -169,8 +166,8 @@ def _another(site: Site, tensor: DraftTensor, old: Term) -> Term:
     source = site.draft.source
     if source.flip():
         return value_of(site, tensor.dtype, old)
-    moved_on = Term(tirx.Add(old.expr, constant(5, old.dtype).expr), old.dtype, old.range + Range(5, 5, True))
-    return clipped(Term(moved_on.expr, old.dtype, moved_on.range, old.fraction), tensor.range.high)
+    more = tirx.Add(old.expr, constant(5, old.dtype).expr)
+    return Term(more, old.dtype, old.range + Range(5, 5, True), old.fraction)
 
 
 def _copied(site: Site) -> Stmt:
