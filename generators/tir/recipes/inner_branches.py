@@ -6,8 +6,11 @@ Whoever merges two conditions, moves a condition out of a loop, or takes it for 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tvm import tirx
 
+from generators.ranges import Range
 from generators.source import favour
 from generators.tir.conditions import draw_test
 from generators.tir.function_draft import DraftTensor
@@ -66,6 +69,32 @@ def _changed(site: Site, tensors: list[DraftTensor], point: Point) -> Stmt:
 
 
 def draw_asked_again(site: Site) -> Stmt:
+    """A condition that a loop asks in each turn, and whose answer some turn changes."""
+    return favour(site.draft.source, _until_counted, _of_fixed_element)(site)
+
+
+def _until_counted(site: Site) -> Stmt:
+    """A branch counts how often it was taken, and is taken so often, in a loop of more turns, or of fewer."""
+    draft, source, length = site.draft, site.draft.source, any_length(site)
+    counts, other = filled(site, length), filled(site, length)
+    fixed = draft.number(source.integer(0, int(length.value) - 1))
+    first, times = source.integer(0, 3), source.integer(1, int(length.value))
+    now = element(counts, fixed)
+    test = source.pick((tirx.LT, tirx.NE))(now.expr, constant(first + times, now.dtype).expr)
+    more = replace(now, expr=tirx.Add(now.expr, constant(1, now.dtype).expr), range=now.range + Range(1, 1, True))
+    var, point = counted(draft, length)
+    within = inside(site, point)
+    parts = [store(counts, more, [fixed]), store(other, value_of(within, other.dtype, point.term), [var])]
+    otherwise = store(other, value_of(within, other.dtype, now), [var])
+    turn = tirx.IfThenElse(
+        test,
+        sequence(*(parts if source.flip() else parts[::-1])),
+        otherwise if source.flip(KNOBS.remains.two_sides) else None,
+    )
+    return sequence(store(counts, constant(first, now.dtype), [fixed]), loop(draft, var, length, turn))
+
+
+def _of_fixed_element(site: Site) -> Stmt:
     """A condition on an element that does not move with the loop, which some turn stores to; or one that is asked
     before such a loop, or after it, as well."""
     draft, source, length = site.draft, site.draft.source, any_length(site)
@@ -79,7 +108,7 @@ def draw_asked_again(site: Site) -> Stmt:
     one = store(asked, value_of(within, asked.dtype, point.term), [var])
     two = store(other, value_of(within, other.dtype, point.term, element(asked, var)), [var])
     branch = tirx.IfThenElse(test, favour(source, one, two), two if source.flip(KNOBS.remains.two_sides) else None)
-    turn = favour(source, sequence(branch, one), sequence(one, branch), branch)
+    turn = favour(source, branch, sequence(branch, one), sequence(one, branch))
     body = loop(draft, var, length, turn)
     last = store(other, value_of(site, other.dtype, element(asked, fixed)), [fixed])
     again = tirx.IfThenElse(test, last, None)

@@ -237,8 +237,10 @@ class OverwrittenKnobs:
 class RoundKnobs:
     """What goes from one turn of a loop to the next."""
 
-    count: tuple[int, int] = (1, 3)
+    count: tuple[int, int] = (2, 3)
     """Such statements in a function."""
+    of_one_kind: int = 3
+    """The most in one of a single kind: each has several forms, of which few matter to a pass."""
     stored_meanwhile: float = 0.6
     """What the next turn needs is loaded from a tensor that the loop stores to, too: then the order of both matters."""
     guarded: float = 0.4
@@ -284,21 +286,23 @@ class ScaledSumKnobs:
 class RemainKnobs:
     """What remains of a value when a part of it is overwritten, and branches of which some do nothing."""
 
-    count: tuple[int, int] = (1, 3)
+    count: tuple[int, int] = (2, 3)
     """Such statements in a function."""
+    of_one_kind: int = 3
+    """The most in one of a single kind: each has several forms, of which few matter to a pass."""
     constant_fill: float = 0.5
     """What is there before is one number everywhere, as passes expect of a fill."""
     filled_at_once: float = 0.35
     """It is stored in the turn that overwrites it, else by a loop before."""
     all_of_it: float = 0.15
     """The later store goes to each element after all: then the first one is not needed."""
-    before: float = 0.35
+    before: float = 0.3
     """Something is stored before a branch in a branch."""
-    after: float = 0.35
+    after: float = 0.3
     """The same after it."""
-    two_sides: float = 0.3
+    two_sides: float = 0.4
     """A branch has another side."""
-    deeper: float = 0.3
+    deeper: float = 0.4
     """A third branch is in the second one."""
     same_condition: float = 0.15
     """A branch asks what the one around it has asked: a store before it may have changed the answer."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from tvm import tirx
 
 from generators.ranges import Range
-from generators.source import Source
+from generators.source import Source, favour
 from generators.tir.conditions import draw_test
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft
 from generators.tir.prim_program import PrimProgram
@@ -45,6 +45,10 @@ def _some(site: Site) -> Stmt:
 
 
 def _partly_covered(site: Site) -> Stmt:
+    return favour(site.draft.source, _some_covered, _rows_covered)(site)
+
+
+def _some_covered(site: Site) -> Stmt:
     """Each element is stored, then some are stored again: those of a part of the loop, every other one, one row, those
     for which a condition holds."""
     draft, source = site.draft, site.draft.source
@@ -57,7 +61,7 @@ def _partly_covered(site: Site) -> Stmt:
         return sequence(loop(draft, var, length, sequence(store(tensor, first, [var]), part)), *_shown(site, tensor))
     fill = loop(draft, var, length, store(tensor, first, [var]))
     site.tensors.append(tensor)
-    cover = source.pick((_for_some, _in_steps, _in_range))(site, tensor, again, other)
+    cover = favour(source, _for_some, _in_steps, _in_range)(site, tensor, again, other)
     site.tensors.remove(tensor)
     return sequence(fill, cover, *_shown(site, tensor))
 
@@ -222,7 +226,6 @@ def _place(draft: FunctionDraft, var: Var, fixed: Expr, length: Extent) -> Expr:
 
 _KINDS: dict[str, Callable[[Site], Stmt]] = {
     "partly_covered": _partly_covered,
-    "rows_covered": _rows_covered,
     "copies_kept": _copied,
     "updates_in_place": _in_place,
     "read_again": _read_again,
@@ -232,5 +235,5 @@ _KINDS: dict[str, Callable[[Site], Stmt]] = {
 
 RECIPES = (
     PrimRecipe("remains", draw_remains, host=True),
-    *(PrimRecipe(name, with_some(kind), host=True) for name, kind in _KINDS.items()),
+    *(PrimRecipe(name, with_some(kind, most=KNOBS.remains.of_one_kind), host=True) for name, kind in _KINDS.items()),
 )

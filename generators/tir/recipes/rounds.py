@@ -174,5 +174,5 @@ _KINDS: dict[str, Callable[[Site], Stmt]] = {
 
 RECIPES = (
     PrimRecipe("rounds", draw_rounds, host=True),
-    *(PrimRecipe(name, with_some(kind), host=True) for name, kind in _KINDS.items()),
+    *(PrimRecipe(name, with_some(kind, most=KNOBS.rounds.of_one_kind), host=True) for name, kind in _KINDS.items()),
 )
