@@ -29,7 +29,7 @@ _MOVERS = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class _Factors:
+class _ProductForm:
     """The factors of (.., m, k) @ (.., k, n): their dtypes, dims, and the dtype of the product where it is named."""
 
     dtypes: tuple[str, str]
@@ -38,7 +38,7 @@ class _Factors:
     wider: str | None
 
 
-def _factors(s: Scope) -> _Factors:
+def _factors(s: Scope) -> _ProductForm:
     source = s.source
     dtype = source.pick(INTEGER if source.flip(KNOBS.matmul.turned_integers) else FLOAT)
     wider = source.pick(WIDER[dtype]) if source.flip(KNOBS.matmul.turned_wider) else None
@@ -47,7 +47,7 @@ def _factors(s: Scope) -> _Factors:
     m, k, n = (source.integer(2, 5) for _ in range(3))
     if source.flip(KNOBS.matmul.turned_square):
         k = n = m
-    return _Factors((dtype, other), (*lead, m, k), (*favour(source, lead, ()), k, n), wider)
+    return _ProductForm((dtype, other), (*lead, m, k), (*favour(source, lead, ()), k, n), wider)
 
 
 def turned_products(s: Scope) -> None:
@@ -66,7 +66,7 @@ def turned_products(s: Scope) -> None:
     return b.finish(s, product, _moved(s, out) if s.source.flip(KNOBS.matmul.moved_after) else out)
 
 
-def _factor(s: Scope, factors: _Factors, number: int, *, turned: bool = False) -> Value:
+def _factor(s: Scope, factors: _ProductForm, number: int, *, turned: bool = False) -> Value:
     """A factor; turned: as the transposition of another value, which may itself be moved from elsewhere."""
     dims, dtype = (factors.left, factors.right)[number], factors.dtypes[number]
     if not turned:
@@ -86,7 +86,7 @@ def _swapped(s: Scope, x: Value) -> Value:
     return b.permuted(s, x, [a - rank for a in order] if s.source.flip(KNOBS.matmul.axes_negative) else order)
 
 
-def _product(s: Scope, factors: _Factors, left: Value, right: Value) -> Value:
+def _product(s: Scope, factors: _ProductForm, left: Value, right: Value) -> Value:
     assert left.dims is not None
     values = (left.range * right.range).summed(extent(left.dims[-1]))
     return b.call(s, relax.op.matmul(left.expr, right.expr, out_dtype=factors.wider), values)

@@ -40,7 +40,7 @@ def wrapped_comparisons(s: Scope) -> None:
 
 def _computed(s: Scope, x: Value) -> Value:
     """A sum, difference or product with another tensor or with a number, either first; a negated number."""
-    build = s.source.pick((relax.op.subtract, relax.op.add, relax.op.subtract, relax.op.negative, relax.op.multiply))
+    build = favour(s.source, relax.op.subtract, relax.op.add, relax.op.negative, relax.op.multiply)
     if build is relax.op.negative and not x.dtype.startswith("u"):
         return b.call(s, build(x.expr), x.range)
     build = relax.op.subtract if build is relax.op.negative else build

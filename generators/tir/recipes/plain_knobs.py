@@ -251,9 +251,12 @@ class RoundKnobs:
     """A condition asks the value that the last turn has left, else the variable of the loop or data."""
     rounds: tuple[int, int] = (1, 3)
     """Rounds over a whole tensor: after one, nothing has been read that another round has written."""
-    copied_back: tuple[tuple[str, int], ...] = (("whole", 3), ("inner", 3), ("at_once", 2), ("late", 2))
-    """(how, weight) a temporary tensor is copied back: all of it, what was computed, in the loop that computes it, or
-    there one element later."""
+    copied_at_once: float = 0.4
+    """A temporary tensor is copied back in the loop that computes it, else after that."""
+    copied_late: float = 0.5
+    """Then one element later."""
+    copied_whole: float = 0.5
+    """After it, all of it is copied back, else what was computed."""
     copied_first: float = 0.3
     """The copy comes before what is computed of it, else after."""
 

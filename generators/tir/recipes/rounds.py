@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from tvm import tirx
 
-from generators.source import Source, weighted
+from generators.source import Source
 from generators.tir.conditions import draw_test
 from generators.tir.function_draft import DraftTensor
 from generators.tir.prim_program import PrimProgram
@@ -143,15 +143,14 @@ def _copied_back(site: Site) -> Stmt:
     to, of = (tensor, other) if first else (other, tensor)
     near = [element(of, moved(draft, var, by)) for by in (-1, 1, *((0,) if source.flip() else ()))]
     made = store(to, value_of(within, to.dtype, *near), [var])
-    how = weighted(source, KNOBS.rounds.copied_back)
-    if how in ("whole", "inner"):
-        copy = _copy(site, of, to, whole=how == "whole")
-        computed = loop(draft, var, inner, made, start=1)
-        body = sequence(copy, computed) if first else sequence(computed, copy)
-    else:
-        at = var if how == "at_once" else moved(draft, var, -1)
+    if source.flip(KNOBS.rounds.copied_at_once):
+        at = moved(draft, var, -1) if source.flip(KNOBS.rounds.copied_late) else var
         copy = store(of, element(to, at), [at])
         body = loop(draft, var, inner, sequence(copy, made) if first else sequence(made, copy), start=1)
+    else:
+        copy = _copy(site, of, to, whole=source.flip(KNOBS.rounds.copied_whole))
+        computed = loop(draft, var, inner, made, start=1)
+        body = sequence(copy, computed) if first else sequence(computed, copy)
     return loop(draft, turn, rounds, body) if several else body
 
 

@@ -29,33 +29,35 @@ _DTYPES = ("float32", "int32", "int64", "float64")
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _Addition:
     """What a turn makes of the sum so far and a term, given the number of the turn; and the range of that."""
 
     node: Callable[[Expr, Expr, Expr], Expr]
     values: Callable[[Range, Range], Range]
 
 
-def _plain() -> _Step:
-    return _Step(lambda now, term, turn: tirx.Add(now, term), Range.__add__)
+def _plain() -> _Addition:
+    return _Addition(lambda now, term, turn: tirx.Add(now, term), Range.__add__)
 
 
-def _step(source: Source, dtype: str) -> _Step:
+def _step(source: Source, dtype: str) -> _Addition:
     """One that depends on the order of the terms; rarely a plain sum."""
     if source.flip(KNOBS.scaled.plain):
         return _plain()
     factor = source.pick(KNOBS.scaled.factors)
-    scale, zero = constant(factor, dtype).expr, constant(0, dtype).expr
+    scale, zero, more = constant(factor, dtype).expr, constant(0, dtype).expr, _one(factor)
     return source.pick(
         (
-            _Step(lambda now, term, _: tirx.Add(tirx.Mul(now, scale), term), lambda a, b: a.scaled(factor) + b),
-            _Step(lambda now, term, _: tirx.Add(term, tirx.Mul(scale, now)), lambda a, b: a.scaled(factor) + b),
-            _Step(lambda now, term, _: tirx.Mul(tirx.Add(now, term), scale), lambda a, b: (a + b).scaled(factor)),
-            _Step(lambda now, term, _: tirx.Sub(term, now), lambda a, b: b - a),
-            _Step(lambda now, term, _: tirx.Max(tirx.Add(now, term), zero), lambda a, b: (a + b).maximum(_ZERO)),
-            _Step(lambda now, term, _: tirx.Min(tirx.Sub(now, term), zero), lambda a, b: (a - b).minimum(_ZERO)),
-            _Step(lambda now, term, _: tirx.Add(tirx.Max(now, term), scale), lambda a, b: a.maximum(b) + _one(factor)),
-            _Step(_by_turns, lambda a, b: (a + b).hull(a - b)),
+            _Addition(lambda now, term, _: tirx.Add(tirx.Mul(now, scale), term), lambda a, b: a.scaled(factor) + b),
+            _Addition(lambda now, term, _: tirx.Add(term, tirx.Mul(scale, now)), lambda a, b: a.scaled(factor) + b),
+            _Addition(lambda now, term, _: tirx.Mul(tirx.Add(now, term), scale), lambda a, b: (a + b).scaled(factor)),
+            _Addition(lambda now, term, _: tirx.Sub(term, now), lambda a, b: b - a),
+            _Addition(lambda now, term, _: tirx.Max(tirx.Add(now, term), zero), lambda a, b: (a + b).maximum(_ZERO)),
+            _Addition(lambda now, term, _: tirx.Min(tirx.Sub(now, term), zero), lambda a, b: (a - b).minimum(_ZERO)),
+            _Addition(
+                lambda now, term, _: tirx.Add(tirx.Max(now, term), scale), lambda a, b: a.maximum(b) + _one(factor)
+            ),
+            _Addition(_by_turns, lambda a, b: (a + b).hull(a - b)),
         )
     )
 
@@ -77,12 +79,12 @@ _ZERO = _one(0)
 class _Sum:
     """A sum of the last axis of a tensor: what each turn does, what it begins with, and the range of all that it is."""
 
-    step: _Step
+    step: _Addition
     first: Term
     values: Range
 
 
-def _sum(source: Source, step: _Step, term: Range, dtype: str, turns: int) -> _Sum:
+def _sum(source: Source, step: _Addition, term: Range, dtype: str, turns: int) -> _Sum:
     """Raises Unfit where the dtype does not hold it."""
     first = constant(source.integer(1, 3) if source.flip(KNOBS.scaled.begun_elsewhere) else 0, dtype)
     values, now = first.range, first.range
@@ -182,4 +184,4 @@ def _reduction(draft: FunctionDraft) -> Stmt:
     return nested(draft, loops, s_tir.SBlockRealize([var for var, _ in loops], True, block))
 
 
-RECIPES = (PrimRecipe("scaled_reductions", draw_scaled_reductions),)
+RECIPES = (PrimRecipe("scaled_reductions", draw_scaled_reductions, host=True),)
