@@ -54,9 +54,7 @@ def _step(source: Source, dtype: str) -> _Addition:
             _Addition(lambda now, term, _: tirx.Sub(term, now), lambda a, b: b - a),
             _Addition(lambda now, term, _: tirx.Max(tirx.Add(now, term), zero), lambda a, b: (a + b).maximum(_ZERO)),
             _Addition(lambda now, term, _: tirx.Min(tirx.Sub(now, term), zero), lambda a, b: (a - b).minimum(_ZERO)),
-            _Addition(
-                lambda now, term, _: tirx.Add(tirx.Max(now, term), scale), lambda a, b: a.maximum(b) + _one(factor)
-            ),
+            _Addition(lambda now, term, _: tirx.Add(tirx.Max(now, term), scale), lambda a, b: a.maximum(b) + more),
             _Addition(_by_turns, lambda a, b: (a + b).hull(a - b)),
         )
     )
