@@ -132,6 +132,8 @@ class ElementwiseRecipeKnobs:
     """The result meets another filled operand."""
     wrapped_by_number: float = 0.5
     """What wraps is computed with a number, which a rewrite brings to the other side of a comparison."""
+    wrapped_otherwise: float = 0.2
+    """It is a product or a negated number, else a sum or a difference, which rewrites take apart."""
     wrapped_first: float = 0.7
     """It is the first operand of a comparison."""
     chosen_by_wrapped: float = 0.3

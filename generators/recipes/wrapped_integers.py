@@ -40,7 +40,9 @@ def wrapped_comparisons(s: Scope) -> None:
 
 def _computed(s: Scope, x: Value) -> Value:
     """A sum, difference or product with another tensor or with a number, either first; a negated number."""
-    build = favour(s.source, relax.op.subtract, relax.op.add, relax.op.negative, relax.op.multiply)
+    build = s.source.pick((relax.op.subtract, relax.op.add))
+    if s.source.flip(KNOBS.elementwise.wrapped_otherwise):
+        build = s.source.pick((relax.op.negative, relax.op.multiply))
     if build is relax.op.negative and not x.dtype.startswith("u"):
         return b.call(s, build(x.expr), x.range)
     build = relax.op.subtract if build is relax.op.negative else build
@@ -50,8 +52,7 @@ def _computed(s: Scope, x: Value) -> Value:
         assert x.dims is not None
         dims = favour(s.source, x.dims, x.dims[-1:])
         other = b.parameter(s, dims, x.dtype, s.source.pick(ends_of(x.dtype))).expr
-    pair = (x.expr, other) if s.source.flip() else (other, x.expr)
-    return b.call(s, build(*pair), x.range)
+    return b.call(s, build(*favour(s.source, (x.expr, other), (other, x.expr))), x.range)
 
 
 def _number(s: Scope, dtype: str) -> int:
