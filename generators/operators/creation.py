@@ -195,7 +195,8 @@ def _hamming_window(size: int, periodic: bool, alpha: float, beta: float, dtype:
 
 def _draw_one_hot(s: Scope) -> Drawn:
     depth = s.draw_extent(1)
-    x = s.tensor(INTEGER, (0, 5), low=0, high=depth - 1)
+    beyond = s.source.pick(KNOBS.creation.indices_beyond)
+    x = s.tensor(INTEGER, (0, 5), low=-beyond, high=depth - 1 + beyond)
     # The numbers' dtype is the result's; `meaning` sees it by their Python type, so one dtype of each kind is drawn.
     dtype, values = s.source.pick((("float32", (1.0, 0.0, -1.5)), ("int64", (1, 0, -3, 2))))
     on, off = s.source.pick(values), s.source.pick(values)

@@ -220,6 +220,8 @@ class CreationKnobs:
     """eye names its columns."""
     diagonal_shifted: float = 0.7
     """triu and tril begin off the main diagonal."""
+    indices_beyond: tuple[int, ...] = (0, 0, 1, 2)
+    """How far beyond its places an index of one_hot may be, where none is on: frameworks mask with -1."""
     one_hot_far_axis: float = 0.05
     """A negative axis of one_hot that is not -1: the type rule takes it, topi does not."""
 

@@ -20,7 +20,7 @@ from generators.ranges import Range
 from generators.relax.scope import NUMERIC, Drawn, Scope
 from generators.relax.values import Dim, Value, extent
 
-_WIDER = {
+WIDER = {
     "float32": ("float64", "float32", "float16"),
     "float16": ("float32", "float16"),
     "bfloat16": ("float32",),
@@ -33,7 +33,7 @@ _WIDER = {
 }
 """Result dtypes of a matmul by the left operand's dtype."""
 
-_MIXED = {"int8": ("uint8", "int8"), "uint8": ("int8", "uint8"), "float16": ("float32", "float16")}
+MIXED = {"int8": ("uint8", "int8"), "uint8": ("int8", "uint8"), "float16": ("float32", "float16")}
 """Dtypes of the right operand where a result dtype is given; any other left dtype meets its own."""
 
 
@@ -78,9 +78,9 @@ def _partner(s: Scope, a: Value, dtypes: Sequence[str], left: bool) -> Value:
 def _draw_matmul(s: Scope) -> Drawn:
     a = s.tensor(NUMERIC, (1, 5))
     assert a.dims is not None
-    out = s.source.pick(_WIDER[a.dtype]) if s.source.flip(KNOBS.products.wider_result) else None
+    out = s.source.pick(WIDER[a.dtype]) if s.source.flip(KNOBS.products.wider_result) else None
     right = (
-        _MIXED.get(a.dtype, (a.dtype,))
+        MIXED.get(a.dtype, (a.dtype,))
         if out is not None and s.source.flip(KNOBS.products.mixed_operands)
         else (a.dtype,)
     )

@@ -51,6 +51,8 @@ class RepeatKnobs:
     """For code that names tuples: nested ones have more to tell than flat ones."""
     effects: int = 2
     """For code that asks what is pure: effects in a branch have more to tell than those at the top."""
+    lowered: int = 3
+    """For a loaded pass on lowered calls, which names no operators any more: together they stand as often as chains."""
 
 
 @dataclass(frozen=True, slots=True)

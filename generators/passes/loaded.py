@@ -32,6 +32,8 @@ _RECIPES = (
     *("siblings", "filled_operands", "compound_dims", "private_effect_in_branch"),
 )
 """Shapes of program that rewrites of operators, functions, tuples, branches, constants and shapes look for."""
+_LOWERED = ("in_place_updates", "kernels_in_a_row", "call_tir_scalars") * KNOBS.repeats.lowered
+"""Shapes of calls of kernels, whose order says what they read."""
 _ON_BLOCKS = frozenset({Feature.PRIM_FUNCS, Feature.PART_BLOCKS})
 _ON_ANYTHING = frozenset({Feature.ANY_PRIM_FUNCS})
 _WHY = "the contract in the loaded file"
@@ -63,7 +65,7 @@ def _row(name: str, contract: Mapping[str, object]) -> PassRow:
     phases = {_PHASES[phase]}
     if phase == "tir" and form == "loops":
         phases = {Phase.LOOPS, Phase.SYNCED} if needs_target else {Phase.LOOPS}
-    fires, space = Fires(recipes=_RECIPES), ""
+    fires, space = Fires(recipes=(*_RECIPES, *(_LOWERED if phase == "lowered" else ()))), ""
     if phase == "tir":
         space = "s_tir" if form == "sblock" else "tirx"
         fires = Fires(wants=_ON_BLOCKS if form == "sblock" else _ON_ANYTHING)

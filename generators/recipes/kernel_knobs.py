@@ -90,6 +90,12 @@ class LoweredKnobs:
     """The weight is a constant, else a parameter."""
     weight_read: float = 0.3
     """The weight is read elsewhere, too."""
+    reader_factors: tuple[int, ...] = (1, 2, -1, 3)
+    """By which the readers of a tensor that is updated in place multiply it: with 1 they copy."""
+    read_before: float = 0.7
+    """One stands before the first update."""
+    in_place_updates: tuple[int, int] = (1, 3)
+    """Updates of one tensor."""
     hint_any_dtype: float = 0.3
     """The hinted value has any dtype."""
     hint_computed: float = 0.6

@@ -130,6 +130,16 @@ class ElementwiseRecipeKnobs:
     """The other operand has one element along an axis."""
     filled_again: float = 0.3
     """The result meets another filled operand."""
+    wrapped_by_number: float = 0.5
+    """What wraps is computed with a number, which a rewrite brings to the other side of a comparison."""
+    wrapped_otherwise: float = 0.2
+    """It is a product or a negated number, else a sum or a difference, which rewrites take apart."""
+    wrapped_first: float = 0.7
+    """It is the first operand of a comparison."""
+    chosen_by_wrapped: float = 0.3
+    """A choice asks the comparison."""
+    plain_one_hot: float = 0.6
+    """one_hot gives ones and zeros, which alone are a product's or a sum's neutral numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +242,18 @@ class MatmulKnobs:
     """permute_dims has negative axes."""
     transposed_returned: float = 0.15
     """The transposed value comes out, so that it must stay."""
+    turned_integers: float = 0.6
+    """Factors of a product that is transposed are integers: floats stand in the other shapes."""
+    turned_wider: float = 0.5
+    """Such a product has a wider dtype: else its factors are small."""
+    turned_square: float = 0.5
+    """All of its sides are equal: then nothing but its numbers tells what is transposed."""
+    both_ways: float = 0.3
+    """The product of the transposed factors stands beside the transposed product."""
+    moved_before: float = 0.4
+    """A factor is moved, sliced or joined first."""
+    moved_after: float = 0.5
+    """The same of the product."""
     bias_on_the_right: float = 0.8
     """The bias is the second operand of the sum."""
     relu_again: float = 0.3

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache, partial
 
 import tvm
-from tvm import relax, te
+from tvm import relax, te, tirx
 
 from generators import tvm_api
 from generators.passes.replacements import REPLACED, Replaced
@@ -19,7 +19,7 @@ from generators.recipes.knobs import KNOBS
 from generators.recipes.recipe import Recipe
 from generators.relax.calls_and_ifs import draw_extern
 from generators.relax.scope import EVERY, Drawn, Scope
-from generators.relax.tir_calls import draw_call_tir, draw_call_tir_inplace
+from generators.relax.tir_calls import added_in_place, draw_call_tir, draw_call_tir_inplace, fresh_copy
 from generators.relax.values import Value
 from generators.tvm_api import BaseFunc, Expr, PrimFunc
 from generators.unavailable import Unavailable
@@ -140,6 +140,38 @@ def call_tir_inplace(s: Scope) -> None:
     b.finish(s, out)
 
 
+def in_place_updates(s: Scope) -> None:
+    """A copy that kernels update in place one to three times, with a reader before the first and after each. Lowered,
+    they all have the same tensor, and only their order says which of its states a reader sees.
+
+    What a reader gives is returned and else not used: a pass that moves a reader to its user finds no user after an
+    update, of which a graph does not tell that it ends the life of the copy.
+    """
+    x = s.tensor(("float32", "int32"), (2, 2), nonempty=True)
+    state = fresh_copy(s, x)
+    factor = s.source.pick(KNOBS.lowered.reader_factors)
+    read = [_reader(s, state, factor)] if s.source.flip(KNOBS.lowered.read_before) else []
+    for _ in range(s.source.integer(*KNOBS.lowered.in_place_updates)):
+        state = added_in_place(s, state, s.like(x))
+        if state in s.values:
+            s.values.remove(state)
+        read.append(_reader(s, state, factor))
+    for value in read:
+        b.keep(s, value)
+
+
+def _reader(s: Scope, x: Value, factor: int) -> Value:
+    """A kernel that reads a tensor, whose result nothing else reads."""
+    scale = tirx.const(factor, x.dtype)
+    a = te.placeholder([tirx.Var(f"d{axis}", "int64") for axis in range(x.ndim)], x.dtype, name="A")
+    out = te.compute(a.shape, lambda *i: a(*i) * scale, name="read")
+    function = te.create_prim_func([a, out]).without_attr("global_symbol")
+    value = _call_tir(s, function, [x], x.range.scaled(factor))
+    if value in s.values:
+        s.values.remove(value)
+    return value
+
+
 def dps_packed(s: Scope) -> None:
     """Destination-passing calls of packed functions, chained with operators."""
     b.unary(s, b.tensor(s, (0, 3), dtype="float32"))
@@ -190,6 +222,7 @@ RECIPES = (
     Recipe("operator_names", operator_names),
     Recipe("layout_rewrite_preproc", layout_rewrite_preproc),
     Recipe("call_tir_inplace", call_tir_inplace),
+    Recipe("in_place_updates", in_place_updates, plain=True),
     Recipe("dps_packed", dps_packed),
     Recipe("sort_scan", sort_scan),
     Recipe("multinomial", multinomial, costly=True),

@@ -14,9 +14,9 @@ class Recipe:
     """`draw` plants the shape into the scope of main, or raises Unavailable.
 
     plain: it needs a block that is no dataflow block; dataflow: its passes look into those alone. costly: some pass
-    takes many times as long on it, so that it is planted for its own passes alone. for_any: passes that do not look
-    for it go wrong on it as well, so that it is planted as often as what no pass looks for. wants: the feature that the
-    program must have besides. A recipe is called like its `draw`.
+    takes many times as long on it, or it is not decided once it is lowered, so that it is planted for its own passes
+    alone. for_any: passes that do not look for it go wrong on it as well, so that it is planted as often as what no
+    pass looks for. wants: the feature that the program must have besides. A recipe is called like its `draw`.
     """
 
     name: str

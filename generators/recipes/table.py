@@ -22,9 +22,11 @@ from generators.recipes import (
     schedulable,
     siblings,
     symbolic,
+    turned_products,
     twins,
     unused_outputs,
     weights,
+    wrapped_integers,
 )
 from generators.recipes.recipe import Recipe as Recipe
 from generators.relax.chains import draw_chains
@@ -34,6 +36,7 @@ RECIPES: dict[str, Recipe] = join(
     matmul.RECIPES
     + convolution.RECIPES
     + siblings.RECIPES
+    + turned_products.RECIPES
     + elementwise.RECIPES
     + filled_operands.RECIPES
     + bindings.RECIPES
@@ -51,6 +54,7 @@ RECIPES: dict[str, Recipe] = join(
     + kernels.RECIPES
     + recursion.RECIPES
     + losses.RECIPES
+    + wrapped_integers.RECIPES
 )
 
 

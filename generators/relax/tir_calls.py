@@ -178,23 +178,33 @@ def _add_in_place(dtype: str) -> PrimFunc:
     return tvm_api.prim_func([a, b], root).with_attr({"tirx.noalias": True, "s_tir": True})
 
 
-def draw_call_tir_inplace(s: Scope) -> None:
-    """A call_tir_inplace whose destination is a fresh copy that nothing else reads.
+def fresh_copy(s: Scope, x: Value) -> Value:
+    """A copy of a matrix plus a number that no other statement adds, out of scope.
 
-    The copy adds a number that no other statement adds: a pass that takes two equal calls for one may not share the
-    copy with another reader, but cannot see that it is overwritten (relax.op.call_tir_inplace counts as pure).
+    A pass that takes two equal calls for one may not share the copy with another reader, but cannot see that it is
+    overwritten (relax.op.call_tir_inplace counts as pure).
     """
-    x = s.tensor(("float32", "int32"), (2, 2))
-    y = s.like(x)
     number = 11 + s.frame.module.serial
     added = tvm_api.constant(np.array(number, x.dtype), x.dtype)
     copy = s.emit_tensor(Drawn(relax.op.add(x.expr, added), x.range + Range(number, number, True)))
     s.values.remove(copy)
+    return copy
+
+
+def added_in_place(s: Scope, copy: Value, y: Value) -> Value:
+    """The copy, into which a new kernel adds another matrix."""
     module = s.frame.module
-    gvar = module.add(module.new_name("prim"), _add_in_place(x.dtype))
+    gvar = module.add(module.new_name("prim"), _add_in_place(copy.dtype))
     ty = tvm_api.type_of(copy.expr)
     call = relax.op.call_tir_inplace(gvar, relax.Tuple([copy.expr, y.expr]), 0, ty)
-    s.emit(Drawn(call, copy.range + y.range))
+    return s.emit_tensor(Drawn(call, copy.range + y.range))
+
+
+def draw_call_tir_inplace(s: Scope) -> None:
+    """A call_tir_inplace whose destination is a fresh copy that nothing else reads."""
+    x = s.tensor(("float32", "int32"), (2, 2))
+    y = s.like(x)
+    added_in_place(s, fresh_copy(s, x), y)
 
 
 TIR_CALLS = (

@@ -241,7 +241,12 @@ def _hamming(size: int, periodic: bool, alpha: float, beta: float, *, dtype: str
 
 
 def _one_hot(x: Any, on: Any, off: Any, *, depth: int, axis: int) -> Any:
-    return onnx("OneHot", x.astype(np.int64), np.array(depth), np.array([off, on]), axis=axis)
+    """ONNX counts negative indices from the end, and its evaluator takes all of them modulo the depth; topi compares
+    each with the places, so that one that is none leaves all of them off."""
+    places = x.astype(np.int64)
+    hot = onnx("OneHot", places, np.array(depth), np.array([off, on]), axis=axis)
+    is_place = np.expand_dims((places >= 0) & (places < depth), axis)
+    return np.where(is_place, hot, np.array(off, hot.dtype))
 
 
 INDEPENDENT: dict[str, Callable[..., Any]] = {

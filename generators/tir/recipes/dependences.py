@@ -58,10 +58,10 @@ def _tensor(site: Site, length: Extent) -> DraftTensor:
     return filled(site, length, role="output" if site.draft.source.flip() else "alloc")
 
 
-def filled(site: Site, *dims: Extent, role: str = "output") -> DraftTensor:
+def filled(site: Site, *dims: Extent, role: str = "output", dtype: str = "") -> DraftTensor:
     """A new tensor, stored before what is drawn next: each element has another value where its type has so many."""
     draft = site.draft
-    tensor = new_unfilled(site, dims, role=role)
+    tensor = new_unfilled(site, dims, dtype, role=role)
     loops = [counted(draft, dim) for dim in dims]
     at = [point.term for _, point in loops]
     body = store(tensor, made_of(Operands(draft, [], at), tensor.dtype, 0, *at), [term.expr for term in at])

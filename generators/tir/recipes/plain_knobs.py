@@ -234,6 +234,92 @@ class OverwrittenKnobs:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundKnobs:
+    """What goes from one turn of a loop to the next."""
+
+    count: tuple[int, int] = (2, 3)
+    """Such statements in a function."""
+    of_one_kind: int = 3
+    """The most in one of a single kind: each has several forms, of which few matter to a pass."""
+    stored_meanwhile: float = 0.6
+    """What the next turn needs is loaded from a tensor that the loop stores to, too: then the order of both matters."""
+    guarded: float = 0.4
+    """The last turn loads nothing for a next one, else an element beyond the others."""
+    by_name: float = 0.6
+    """A value that is exchanged for another one is kept by a name, else it is lost before it is read."""
+    of_state: float = 0.3
+    """A condition asks the value that the last turn has left, else the variable of the loop or data."""
+    rounds: tuple[int, int] = (1, 3)
+    """Rounds over a whole tensor: after one, nothing has been read that another round has written."""
+    copied_at_once: float = 0.4
+    """A temporary tensor is copied back in the loop that computes it, else after that."""
+    copied_late: float = 0.5
+    """Then one element later."""
+    copied_whole: float = 0.5
+    """After it, all of it is copied back, else what was computed."""
+    copied_first: float = 0.3
+    """The copy comes before what is computed of it, else after."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScaledSumKnobs:
+    """Sums that change what they have before they add to it."""
+
+    turns: tuple[int, int] = (3, 6)
+    """Of such a sum: with two the parts of a split sum are too short to differ."""
+    rows: tuple[int, int] = (1, 4)
+    """Sums beside each other."""
+    term: Range = Range(-4, 4, True)
+    """What is added: the whole sum then fits into 32 bits without being cut, which would hide it."""
+    factors: tuple[int, ...] = (2, 3, -1)
+    """By which it is scaled."""
+    plain_beside: float = 0.5
+    """A plain sum goes over the same numbers: a pass takes one for the other."""
+    plain: float = 0.15
+    """The sum itself is a plain one, which may be split."""
+    in_place: float = 0.4
+    """It is summed up in the output, else in a buffer of one element."""
+    begun_elsewhere: float = 0.5
+    """It begins at another number than 0."""
+    blocks: tuple[int, int] = (1, 2)
+    """Blocks with such sums in a function."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemainKnobs:
+    """What remains of a value when a part of it is overwritten, and branches of which some do nothing."""
+
+    count: tuple[int, int] = (2, 3)
+    """Such statements in a function."""
+    of_one_kind: int = 3
+    """The most in one of a single kind: each has several forms, of which few matter to a pass."""
+    constant_fill: float = 0.5
+    """What is there before is one number everywhere, as passes expect of a fill."""
+    filled_at_once: float = 0.35
+    """It is stored in the turn that overwrites it, else by a loop before."""
+    all_of_it: float = 0.15
+    """The later store goes to each element after all: then the first one is not needed."""
+    before: float = 0.3
+    """Something is stored before a branch in a branch."""
+    after: float = 0.3
+    """The same after it."""
+    two_sides: float = 0.4
+    """A branch has another side."""
+    deeper: float = 0.4
+    """A third branch is in the second one."""
+    same_condition: float = 0.15
+    """A branch asks what the one around it has asked: a store before it may have changed the answer."""
+    copied_whole: float = 0.7
+    """A copy is one of each element, else in reverse."""
+    source_changed: float = 0.6
+    """After a copy, what was copied is changed, else the copy."""
+    changed_whole: float = 0.6
+    """Each element is, else one."""
+    updates: tuple[int, int] = (1, 3)
+    """Times that a tensor is updated in place, with the same reader before and after each."""
+
+
+@dataclass(frozen=True, slots=True)
 class PlainKnobs:
     """The ratios of each family."""
 
@@ -251,6 +337,9 @@ class PlainKnobs:
     parts: PartialBlockKnobs = PartialBlockKnobs()
     turns: TurnKnobs = TurnKnobs()
     overwritten: OverwrittenKnobs = OverwrittenKnobs()
+    rounds: RoundKnobs = RoundKnobs()
+    scaled: ScaledSumKnobs = ScaledSumKnobs()
+    remains: RemainKnobs = RemainKnobs()
 
 
 KNOBS = PlainKnobs()

@@ -28,7 +28,10 @@ from generators.tir.recipes import (
     permuted_layouts,
     pipelines,
     pointers,
+    remains,
     rewritten_weights,
+    rounds,
+    scaled_sums,
     shared_memory,
     shared_statements,
     thread_allreduce,
@@ -65,7 +68,10 @@ PRIM_RECIPES: dict[str, PrimRecipe] = join(
         *permuted_layouts.RECIPES,
         *pipelines.RECIPES,
         *pointers.RECIPES,
+        *remains.RECIPES,
         *rewritten_weights.RECIPES,
+        *rounds.RECIPES,
+        *scaled_sums.RECIPES,
         *shared_memory.RECIPES,
         *shared_statements.RECIPES,
         *thread_allreduce.RECIPES,
@@ -79,7 +85,7 @@ PRIM_RECIPES: dict[str, PrimRecipe] = join(
 )
 
 
-ON_BLOCKS, ON_LOOPS = ("partial_blocks",), ("dependences", "turns")
+ON_BLOCKS, ON_LOOPS = ("partial_blocks", "scaled_reductions"), ("dependences", "turns", "rounds", "remains")
 """Shapes of which no pass looks for any, and nearly every one that changes blocks or loops has to leave some alone."""
 
 
