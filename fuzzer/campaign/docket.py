@@ -193,7 +193,9 @@ class Docket:
         place.fruitless += 1
         return self._settled(key, place)
 
-    def reduced(self, key: FailureKey, finding: bytes, slug: str, *, found: ReducedTo, known: bool = False) -> list[str]:
+    def reduced(
+        self, key: FailureKey, finding: bytes, slug: str, *, found: ReducedTo, known: bool = False
+    ) -> list[str]:
         """A reduction has come to a finding. known: its cause is. The slugs that were seen again."""
         place, work = self.places[key], self.work_at(key)
         place.unshown = place.unshown and found != "told"
