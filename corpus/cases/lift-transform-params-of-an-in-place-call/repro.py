@@ -1,0 +1,73 @@
+"""[Relax] LiftTransformParams gives wrong numbers
+
+Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
+import mmap, os, signal, sys
+finished = mmap.mmap(-1, 1)  # The child says here that it came to its end.
+
+def on_error(kind, error, trace):
+    sys.__excepthook__(kind, error, trace)
+    print(repr(error), flush=True)
+    finished[0] = 1
+    os._exit(1 if kind is AssertionError else 2)  # At once: objects of TVM in a traceback may crash Python's end.
+
+sys.excepthook = on_error
+sys.modules["torch"] = None  # TVM would ask PyTorch for devices here, and the child could not use one.
+import shutil
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.script import ir as I, relax as R
+sys.modules.pop("torch")
+sys.excepthook = on_error  # TVM puts its own before it, which shows no errors of its parser and ends with 1.
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1,), dtype="float32"), y: R.Tensor((1,), dtype="float32"), z: R.Tensor((1, 1), dtype="float32")) -> R.Tuple(R.Tensor((1,), dtype="float32"), R.Tensor((), dtype="float32")):
+        R.func_attr({"num_input": 1})
+        with R.dataflow():
+            a: R.Tensor((1,), dtype="float32") = R.matmul(y, z, out_dtype=None)
+            b: R.Tensor((), dtype="float32") = R.matmul(x, a, out_dtype=None)
+            c: R.Tensor((1,), dtype="float32") = R.add(a, a)
+            d: R.Tuple(R.Tensor((1,), dtype="float32"), R.Tensor((), dtype="float32")) = c, b
+            R.output(d)
+        return d
+
+def show():
+    os.environ.update(TVM_CUDA_COMPILE_MODE="nvcc", TVM_CUDA_NVCC_NO_FAST_MATH="1")
+    device = tvm.cuda()
+    if not device.exist or shutil.which("nvcc") is None:
+        print("this needs a CUDA device and nvcc", flush=True)
+        finished[0] = 1
+        os._exit(2)
+    HERE = tvm.target.Target({"kind": "cuda", "arch": f"sm_{device.compute_version.replace('.', '')}"}, host="llvm")
+
+    def on_device(array):
+        return tvm.runtime.tensor(array, device)
+
+    mod = relax.transform.DataflowUseInplaceCalls()(Module)
+    mod = relax.transform.LiftTransformParams(shared_transform=False)(mod)
+    vm = relax.VirtualMachine(tvm.compile(mod, HERE), device)
+    lifted = vm["main_transform_params"]((on_device(np.array([1.0], "float32")), on_device(np.array([[1.0]], "float32"))))
+    results = [t.numpy() for t in vm["main"](on_device(np.array([1.0], "float32")), *lifted)]
+    wanted = [np.array([2.0], "float32"), np.array(1.0, "float32")]
+    tolerances = [0.0, 0.0]
+    assert len(results) == len(wanted), f"{len(results)} outputs instead of {len(wanted)}"
+    for number, (got, want, tolerance) in enumerate(zip(results, wanted, tolerances)):
+        kinds = [f"{a.dtype}{a.shape}" for a in (got, want)]
+        assert kinds[0] == kinds[1], f"output {number} is {kinds[0]} instead of {kinds[1]}"
+        wrong = ~np.isclose(got, want, rtol=0, atol=tolerance, equal_nan=True)
+        assert not wrong.any(), f"output {number} is {got[wrong][0]} instead of {want[wrong][0]}"
+
+os.environ.setdefault("TVM_NUM_THREADS", "1")
+child = os.fork()
+if child == 0:
+    signal.alarm(120)
+    show()
+    print("the bug is gone", flush=True)
+    finished[0] = 1
+    os._exit(0)
+code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])  # A native crash, an exit or a hang is an answer too.
+if not finished[0]:
+    print("killed by signal" if code < 0 else "exit", abs(code))
+sys.exit(code if finished[0] else 1)
