@@ -193,6 +193,7 @@ def test_an_accumulation_that_does_not_fit_leaves_no_feature(monkeypatch: pytest
     def planted(site: Site) -> Any:
         site.draft.features.discard("accumulation")
         monkeypatch.setattr(accumulations, "store", unfit)
+        monkeypatch.setattr(accumulations, "_can_hold", lambda *_: False)
         with pytest.raises(Unfit):
             accumulations.draw_accumulation(site, draw_sequence)
         monkeypatch.undo()
@@ -202,3 +203,28 @@ def test_an_accumulation_that_does_not_fit_leaves_no_feature(monkeypatch: pytest
     for seed in range(20):
         among(SeededSource(3, seed), planted)
     assert tried == [False] * 20
+
+
+def _adds_to(statement: Any) -> Any:
+    """The buffer and the index that a loop of one store adds to, or takes the greatest or least at; None elsewhere."""
+    if not isinstance(statement, tirx.For) or not isinstance(body := statement.body, tirx.BufferStore):
+        return None
+    if not isinstance(body.value, (tirx.Add, tirx.Max, tirx.Min)) or not isinstance(body.value.a, tvm_api.TensorLoad):
+        return None
+    there = tirx.BufferLoad(body.buffer, body.indices)
+    return there if tvm_api.structural_equal(body.value.a, there) else None
+
+
+def test_sums_begin_with_an_element_with_a_number_and_with_what_is_there() -> None:
+    """In the element that they are for: who takes them into a register must begin with what is there."""
+    begins = Counter[str]()
+    for sequence in (one for seed in range(SEEDS) for one in sequences(drawn(seed))):
+        for before, loop in pairwise(sequence):
+            if (there := _adds_to(loop)) is None or str(there.source.name).startswith("acc"):
+                continue
+            starts = isinstance(before, tirx.BufferStore) and tvm_api.structural_equal(
+                tirx.BufferLoad(before.buffer, before.indices), there
+            )
+            begins[type(before.value).__name__ if starts else "there"] += 1
+    assert begins["TensorLoad"] > 2 and begins["there"] > 2
+    assert begins["FloatImm"] + begins["IntImm"] >= 1
