@@ -91,10 +91,16 @@ PRIM_SHAPES = {
     "IfThenElse": ("first_turns", "inner_branches", "asked_again"),
     "SeqStmt": ("several_stores", "joined_loops"),
     "AllocBuffer": ("carried_lives", "joined_loops", "recurrences"),
+    **dict.fromkeys(
+        ("THREAD_BINDING", "thread_tag", "thread_extent"), ("guards_of_threads", "guards_of_virtual_threads")
+    ),
     **dict.fromkeys(("VECTORIZED", "Ramp"), ("lane_quotients", "lane_arithmetic", "lane_conditions")),
 }
 """The shapes of PrimFunc that hold a node or an intrinsic of TIR in a way that matters."""
-BLOCK_SHAPES = {"match_buffers": ("matched_regions",)}
+BLOCK_SHAPES = {
+    "match_buffers": ("matched_regions",),
+    **dict.fromkeys(("THREAD_BINDING", "thread_tag"), ("sibling_threads",)),
+}
 """The same for passes of blocks, by fields of these."""
 FEATURES = dict.fromkeys(("Constant", "GenericConst"), Feature.CONSTANTS)
 """Features of programs by the nodes that they are about: constants have had two names."""

@@ -52,11 +52,11 @@ def draw_accumulation(site: Site, _inner: Inner) -> Stmt:
         return statement
 
     if _can_hold(site, target, tensor) and source.flip():
-        made = _in_place(site, target, _Sum(kind, element, turns), looped)
+        made = _in_place(site, target, _Accumulated(kind, element, turns), looped)
         draft.features.add("accumulation")
         return made
     first = constant(favour(source, 0, 1, 3, 2), tensor.dtype)
-    total = _Sum(kind, element, turns).range_from(first)
+    total = _Accumulated(kind, element, turns).range_from(first)
     one = (draft.extent(1),)
     held = draft.add_tensor("acc", one, tensor.dtype, total, fraction=tensor.fraction, role="alloc", scope="local")
     draft.tensors.pop()
@@ -71,7 +71,7 @@ def draw_accumulation(site: Site, _inner: Inner) -> Stmt:
     return sequence(tirx.AllocBuffer(held.buffer), begun, loop, stored)
 
 
-def _in_place(site: Site, target: DraftTensor, wanted: _Sum, looped: Callable[[Stmt], Stmt]) -> Stmt:
+def _in_place(site: Site, target: DraftTensor, wanted: _Accumulated, looped: Callable[[Stmt], Stmt]) -> Stmt:
     """A sum in the element that it is for: what other statements keep in its range passes it until the end."""
     source, here = site.draft.source, site.index_of(target)
     there = load(target, here)
@@ -101,7 +101,7 @@ def _can_be_added(tensor: DraftTensor) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sum:
+class _Accumulated:
     """What is added up, or compared, in so many turns."""
 
     kind: str

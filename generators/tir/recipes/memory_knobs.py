@@ -165,7 +165,28 @@ class ReduceKnobs:
     """Some threads do not take part."""
 
 
+@dataclass(frozen=True, slots=True)
+class AxisKnobs:
+    """Axes of threads, guards by them, and loops over the same threads one after the other."""
+
+    extents: tuple[tuple[int, int], ...] = ((4, 4), (8, 3), (2, 3), (3, 2), (16, 1), (6, 1))
+    """(threads of an axis, weight): two axes mostly have different ones."""
+    outputs: tuple[int, int] = (1, 3)
+    """Outputs that are stored to under guards."""
+    scaled: float = 0.3
+    """A guard compares a multiple of the axis."""
+    siblings: tuple[int, int] = (2, 4)
+    """Loops over the same threads in a kernel."""
+    predicated: float = 0.5
+    """A block stores for some of the threads alone."""
+    tile: float = 0.35
+    """It stores to shared memory; else to an output."""
+    read: float = 0.6
+    """A later block reads a tile."""
+
+
 DOUBLE_BUFFERS = DoubleBufferKnobs()
 VIRTUAL = VirtualKnobs()
 SHARED = SharedMemoryKnobs()
 REDUCED = ReduceKnobs()
+AXES = AxisKnobs()
