@@ -237,6 +237,8 @@ class Vocabulary:
     prim_shapes: tuple[str, ...] = ()
     """Shapes of PrimFunc with the nodes of TIR, or the fields of blocks, that the code of the pass names. Some of the
     programs for a pass of PrimFuncs get one."""
+    telling_shapes: tuple[str, ...] = ()
+    """Those of them whose node few passes name: half of these programs get one, where there is any."""
     operators: tuple[str, ...] = ()
     """Operators that the code of the pass names: chains of them are drawn."""
     dtypes: tuple[str, ...] = ()

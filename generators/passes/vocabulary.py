@@ -97,6 +97,10 @@ PRIM_SHAPES = {
     **dict.fromkeys(("VECTORIZED", "Ramp"), ("lane_quotients", "lane_arithmetic", "lane_conditions")),
 }
 """The shapes of PrimFunc that hold a node or an intrinsic of TIR in a way that matters."""
+_COMMON = frozenset(
+    ("Cast", "Bind", "BufferStore", "BufferLoad", "For", "IfThenElse", "SeqStmt", "AllocBuffer", "DeclBuffer")
+)
+"""Nodes that the code of most passes of loops names, whatever they do: helpers that walk over statements name all."""
 BLOCK_SHAPES = {
     "match_buffers": ("matched_regions",),
     **dict.fromkeys(("THREAD_BINDING", "thread_tag"), ("sibling_threads",)),
@@ -149,10 +153,15 @@ def like_passes(row: PassRow, words: Set[str]) -> PassRow:
             vocabulary=replace(
                 row.fires.vocabulary,
                 shapes=tuple(recipe for each in known for recipe in each.recipes),
-                prim_shapes=tuple(dict.fromkeys(s for word, shapes in forms.items() if word in words for s in shapes)),
+                prim_shapes=_shapes_of(words & forms.keys(), forms),
+                telling_shapes=_shapes_of((words & forms.keys()) - _COMMON, forms),
             ),
         ),
     )
+
+
+def _shapes_of(words: Set[str], forms: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(shape for word, shapes in forms.items() if word in words for shape in shapes))
 
 
 def _words_for(row: PassRow) -> frozenset[str]:

@@ -290,6 +290,24 @@ def test_passes_of_tir_carry_the_hints_and_the_nodes_that_they_name(tmp_path: Pa
     assert found["Aligned"].fires.hints == {"buffer_dim_align"} and not found["Aligned"].fires.vocabulary.prim_shapes
 
 
+def test_shapes_of_what_few_passes_name_are_told_apart(tmp_path: Path) -> None:
+    """Code that walks over statements names loops and stores, whatever it is for."""
+    path = tmp_path / "of_threads.py"
+    path.write_text(
+        "from tvm import tirx\n\n\n"
+        "def guards(node):\n    return isinstance(node, tirx.For) and node.kind == tirx.ForKind.THREAD_BINDING\n\n\n"
+        "def loops(node):\n    return isinstance(node, (tirx.For, tirx.BufferStore))\n\n\n"
+        "PASSES = {'Guards': guards, 'Walks': loops}\n",
+        encoding="utf-8",
+    )
+    passes = runpy.run_path(str(path), run_name="of_threads")["PASSES"]
+    rows = rows_from_contracts(passes, {name: {"phase": "tir", "form": "loops"} for name in passes})
+    found = {name: with_vocabulary(rows[name], passes[name]).fires.vocabulary for name in passes}
+    assert found["Guards"].telling_shapes == ("guards_of_threads", "guards_of_virtual_threads")
+    assert set(found["Guards"].telling_shapes) < set(found["Guards"].prim_shapes)
+    assert found["Walks"].prim_shapes and not found["Walks"].telling_shapes
+
+
 def test_passes_of_blocks_get_the_shapes_of_the_fields_that_they_name(tmp_path: Path) -> None:
     """Statements in no block are nothing to them."""
     path = tmp_path / "of_fields.py"
