@@ -173,8 +173,14 @@ def go_on_guarded(parent: int, ends: Callable[[int], NoReturn] = end_alike) -> N
     pid = os.fork()
     if pid:
         ends(_guarded(pid))
-    signal.signal(signal.SIGTERM, _end_with_children)
     atexit.register(_wake, guard)
+
+    def end_at_a_signal(number: int, _frame: FrameType | None) -> NoReturn:
+        end_children()
+        _wake(guard)
+        os._exit(128 + number)
+
+    signal.signal(signal.SIGTERM, end_at_a_signal)
     die_with_parent(guard, signal.SIGTERM)
     adopt_orphans()
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
@@ -184,11 +190,6 @@ def _wake(guard: int) -> None:
     """Has the guard go on if a signal has stopped it: it would outlive all that it waits for."""
     if os.getppid() == guard:
         os.kill(guard, signal.SIGCONT)
-
-
-def _end_with_children(number: int, frame: FrameType | None) -> None:
-    end_children()
-    os._exit(128 + number)
 
 
 def _guarded(pid: int) -> int:

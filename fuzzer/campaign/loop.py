@@ -262,7 +262,7 @@ class CampaignLoop:
         if (given_up := self.deck.killed(index, if_again)) is None:
             return
         if given_up.failure is None:
-            self._give_up_case("child killed from outside, twice")
+            self._give_up_case("child killed from outside, again and again")
             return
         self.tally.add(Tally(generated=1, cases=1, died=1, skipped={"ended by SIGKILL": 1}))
         self.failures.seen(index, (given_up.failure,), self.now)
@@ -291,7 +291,7 @@ class CampaignLoop:
         match about:
             case JudgeCases(indices):
                 if given_up := self.deck.lost(indices) is not None:
-                    self._give_up_case("worker killed, twice", counted=lost.stopped)
+                    self._give_up_case("worker killed, again and again", counted=lost.stopped)
             case Reduce(_, token) | Confirm(_, token):
                 if self.failures.awaits(token):
                     self.failures.ended_early(token, f"the worker was lost: {lost.how}")

@@ -43,7 +43,7 @@ def found_in(subject: Subject) -> FailureToKeep:
     quick = frozenset(name for name in asked if ORACLES[name].builders is None)
     crashed = outcome_of(subject, frozenset({survives.ORACLE.name}), rejections=True).failures
     recorded = subject.request.recorded
-    if recorded is None or recorded.oracle in quick:
+    if recorded is None or recorded.oracle not in asked - quick:
         found = _found(subject, quick, crashed)
         if found.kept is not None or quick == asked:
             return found

@@ -18,7 +18,7 @@ DEADLINE_S = 60.0
 """Seconds that a file may take to be evaluated, what it imports included."""
 SLOW_S = 5.0
 """Seconds after which the user is told what is waited for."""
-KILLED = 2
+READ_AGAIN = 2
 """So many processes that read the file may be killed before it is taken for what kills them."""
 Tell: TypeAlias = Callable[[str], object]
 """Takes a line that the user must see."""
@@ -41,7 +41,7 @@ def complaint_about(
         if waiting and time.monotonic() >= slow_at:
             tell(waiting.pop())
 
-    for _ in range(KILLED):
+    for _ in range(READ_AGAIN):
         ended, said = written_by(lambda write: _evaluate(path, write), deadline_s, look)
         if ended is None or not ended.from_outside:
             break
@@ -57,7 +57,7 @@ def complaint_about(
     if ended.by_exit:
         return f"ends the process that reads it with status {ended.status}"
     if ended.from_outside:
-        return f"is not read: it or something else kills the process that reads it ({KILLED} times), or memory runs out"
+        return f"is not read: {READ_AGAIN} processes that read it were killed, by it or from outside, or memory ran out"
     return f"is ended by {ended.how} while it is read"
 
 

@@ -78,9 +78,10 @@ def main() -> None:
     uncounted = "" if begin.plan.probes is None else probes.begin(begin.plan.probes)
     if begin.plan.walled:  # After the file of hits, which is outside; before files inside, where links may lie.
         sandbox.enter(begin.plan.scratch)
+    give_up = time.monotonic() + ROOM_S
     try:
-        errors = _when_there_is_room(partial(_errors_file, scratch / f"stderr-{os.getppid()}"))
-        recorder = _when_there_is_room(partial(Recorder.create, scratch / f"flight-{os.getpid()}"))
+        errors = _when_there_is_room(partial(_errors_file, scratch / f"stderr-{os.getppid()}"), give_up)
+        recorder = _when_there_is_room(partial(Recorder.create, scratch / f"flight-{os.getpid()}"), give_up)
     except OSError as error:
         send(answers, Refused(of_system(error), usage=False))
         return
@@ -92,9 +93,9 @@ def main() -> None:
             worker.obey(command)
 
 
-def _when_there_is_room(make: Callable[[], R]) -> R:
-    """What `make` gives. A disk that is full is waited for: the campaign goes on meanwhile. Raises OSError."""
-    give_up = time.monotonic() + ROOM_S
+def _when_there_is_room(make: Callable[[], R], give_up: float) -> R:
+    """What `make` gives. A disk that is full is waited for, until `give_up` on the monotonic clock: the campaign goes
+    on meanwhile. Raises OSError."""
     while True:
         try:
             return make()

@@ -222,7 +222,7 @@ RECIPES = (
     Recipe("operator_names", operator_names),
     Recipe("layout_rewrite_preproc", layout_rewrite_preproc),
     Recipe("call_tir_inplace", call_tir_inplace),
-    Recipe("in_place_updates", in_place_updates, plain=True),
+    Recipe("in_place_updates", in_place_updates, plain=True, costly=True),
     Recipe("dps_packed", dps_packed),
     Recipe("sort_scan", sort_scan),
     Recipe("multinomial", multinomial, costly=True),

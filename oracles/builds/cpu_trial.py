@@ -85,7 +85,8 @@ def judge(row: CpuBuild, last: Position, bench: Bench) -> Verdict:
         errors = Path(folder) / "stderr"
         ended = forked(lambda: _in_child(row, last, bench, errors), LIMIT_S)
         said = _printed(errors) if errors.exists() else ""
-        full = isinstance(ended, (Ended, Failed)) and no_room(Path(folder))
+        ran = isinstance(ended, Failed) and ended.symptom == WRONG_RESULT
+        full = isinstance(ended, (Ended, Failed)) and not ran and no_room(Path(folder))
     if full:
         return Skipped(NO_ROOM)
     if isinstance(ended, Failed) and ended.symptom == WRONG_RESULT and row.lowers:

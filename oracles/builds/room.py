@@ -12,15 +12,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 NO_ROOM = "build: no room for temporary files"
-ROOM_BYTES = 1 << 26
-"""More than a build writes: nvcc writes several MB of preprocessed headers."""
+BUILT_BYTES = 1 << 20
+"""More than LLVM writes for a build."""
+COMPILED_BYTES = 1 << 26
+"""More than a compiler writes: nvcc writes several MB of preprocessed headers."""
 
 
-def no_room(folder: Path) -> bool:
-    """Whether the folder takes no further file: a full disk, or a limit on the sizes of files."""
+def no_room(folder: Path, wanted: int = BUILT_BYTES) -> bool:
+    """Whether the folder takes no file of so many bytes: a disk that is full, or a limit on the sizes of files."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
-            os.posix_fallocate(file.fileno(), 0, ROOM_BYTES)
+            os.posix_fallocate(file.fileno(), 0, wanted)
     except OSError:
         return True
     return False
@@ -41,6 +43,6 @@ def compiled(command: Sequence[str], folder: Path | None, timeout_s: float) -> s
             raise TimeoutError(f"{command[0]} takes longer than {timeout_s:.0f} s") from error
         if done.returncode == 0:
             break
-        if folder is not None and no_room(folder):
+        if folder is not None and no_room(folder, COMPILED_BYTES):
             raise TimeoutError(f"{command[0]} has no room for what it writes")
     return done

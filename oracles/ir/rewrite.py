@@ -77,7 +77,7 @@ def rewritten(before: IRModule, after: IRModule, named: bool = False) -> Kinds:
     if overwriting := {kind for kind in added if _whole(kind) in _OVERWRITES_OTHERS}:
         removed, added = set(), overwriting
     elif moved := {kind for kind in removed if kind.piece is Piece.INTO}:  # What went along with it does not count.
-        removed, added = moved, set()
+        removed = moved
     removed, added = _without_plain(removed), _without_plain(added)
     everywhere = {_whole(kind) for kind in removed | added} <= _IN_MOST_MODULES
     return Kinds(sorted_kinds(removed), sorted_kinds(added), everywhere)

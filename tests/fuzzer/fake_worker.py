@@ -103,7 +103,8 @@ def obey(command: Command) -> None:
             assert kin == {"llvm": ((1, 0.5, True),)}
             note("resembles")
         case JudgeCases(indices):
-            assert TRIES not in os.environ or _noted["resembles"] or os.environ.get(TRIED, "")[-1:] in "sg"
+            without = os.environ.get(TRIED) in ("always dies", "says nothing")
+            assert TRIES not in os.environ or _noted["resembles"] or without
             for index in indices:
                 time.sleep(CASE_S)
                 if index == 7:

@@ -165,7 +165,7 @@ def test_killed_workers_lose_nothing(tmp_path: Path, pools: list[Pool], seed: in
     """Workers are killed while they judge, reduce and confirm; a case is given up when that happens to it twice."""
     out, kills = tmp_path / "out", Kills(pools, seed)
     result = run_campaign(settings(out, jobs=3), Observers((writer(out), kills)))
-    given_up = result.tally.skipped.pop("worker killed, twice", 0)
+    given_up = result.tally.skipped.pop("worker killed, again and again", 0)
     assert result.tally.skipped == {"worker process lost": kills.missed()}
     assert kills.missed() > 4
     assert f"{kills.missed()} worker processes ended before their time, or were stopped for good" in result.notes

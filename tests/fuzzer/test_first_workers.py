@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import sys
 from pathlib import Path
 
@@ -96,11 +97,14 @@ def test_a_worker_that_begins_waits_for_room_on_the_disk(
         return "made"
 
     if waits:
-        assert worker._when_there_is_room(make) == "made"
-    monkeypatch.setattr(worker, "ROOM_S", -1.0)
-    left[:] = [OSError(number, "no room")]
+        assert worker._when_there_is_room(make, math.inf) == "made"
+        left.append(OSError(number, "no room"))
+        with pytest.raises(OSError, match="no room"):
+            worker._when_there_is_room(make, -math.inf)
+        return
     with pytest.raises(OSError, match="no room"):
-        worker._when_there_is_room(make)
+        worker._when_there_is_room(make, math.inf)
+    assert len(left) == 2
 
 
 def test_a_worker_that_finds_no_room_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

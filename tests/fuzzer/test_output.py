@@ -68,7 +68,7 @@ def test_a_worker_whose_pipe_is_held_is_lost_when_it_ends(
     kills = Kills(noted_pools(monkeypatch), 0)
     result = run_campaign(settings(tmp_path / "out", jobs=2), Observers((kills,)))
     assert result.tally.skipped["worker process lost"] == kills.missed() > 4
-    given_up = result.tally.skipped.get("worker killed, twice", 0)
+    given_up = result.tally.skipped.get("worker killed, again and again", 0)
     assert result.tally.died == given_up, "who kills a worker once accuses no pass"
     assert len(list(holders.iterdir())) > 4
 
@@ -87,7 +87,7 @@ def test_a_worker_that_stays_stopped_is_lost(tmp_path: Path, monkeypatch: pytest
     stops = Stops(noted_pools(monkeypatch), 0)
     result = run_campaign(settings(tmp_path / "out", jobs=2), Observers((stops,)))
     assert result.tally.skipped["worker process lost"] == stops.missed() > 2
-    given_up = result.tally.skipped.get("worker killed, twice", 0)
+    given_up = result.tally.skipped.get("worker killed, again and again", 0)
     assert result.tally.died == stops.missed() - given_up, "a case that stops its worker twice counts once"
 
 

@@ -214,5 +214,5 @@ def test_a_worker_that_says_what_is_no_answer_is_lost_and_ends_no_campaign(
     monkeypatch.setenv(RAVES, said)
     result = campaign(tmp_path / "out", cases=40, jobs=1)
     assert result.fault() is None
-    lost = {} if said in ("nonsense", "{") else {"worker process lost": 2, "worker killed, twice": 1}
+    lost = {} if said in ("nonsense", "{") else {"worker process lost": 2, "worker killed, again and again": 1}
     assert (result.tally.cases, result.tally.skipped) == (39 if lost else 40, lost)

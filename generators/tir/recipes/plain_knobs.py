@@ -281,8 +281,6 @@ class ScaledSumKnobs:
     """It is summed up in the output, else in a buffer of one element."""
     begun_elsewhere: float = 0.5
     """It begins at another number than 0."""
-    blocks: tuple[int, int] = (1, 2)
-    """Blocks with such sums in a function."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,25 +1,21 @@
 """Sums that change what they have before they add to it: scaled, turned round, held above zero, with another sign in
 every other turn. The order of their terms matters, so that they cannot be split, reordered or taken for plain sums.
 
-As plain loops, in which a plain sum may go over the same numbers, and as blocks that reduce.
+As plain loops, in which a plain sum may go over the same numbers. No block has such a sum: its axis of the reduction
+would say that the order of the terms does not matter, and a right pass may change it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import prod
 
-from tvm import s_tir, tirx
+from tvm import tirx
 
 from generators.ranges import Range
 from generators.source import Source
-from generators.tir.block_loops import REDUCE, SPATIAL, BlockBody, block_of
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Unfit, load
-from generators.tir.functions import begun, draw_one, finished
-from generators.tir.prim_program import PrimProgram
-from generators.tir.recipes.plain_knobs import AROUND, KNOBS
-from generators.tir.recipes.recipe import PrimRecipe
+from generators.tir.recipes.plain_knobs import KNOBS
 from generators.tir.recipes.surroundings import counted, element, loop, nested
 from generators.tir.site import Site, sequence
 from generators.tir.terms import Term, constant, fits
@@ -145,41 +141,3 @@ def _summed(draft: FunctionDraft, given: DraftTensor, sums: list[tuple[_Sum, Dra
         added.append(tirx.BufferStore(held.buffer, value, here))
     body = sequence(*begun_with, loop(draft, turn, turns, sequence(*added)), *stored)
     return sequence(*allocated, nested(draft, [(row, at)], body))
-
-
-# --- as blocks -------------------------------------------------------------------------------------------
-
-
-def draw_scaled_reductions(source: Source) -> PrimProgram:
-    """One block or two that reduce so, in most cases with another block before."""
-    draft = begun(source, AROUND)
-    if source.flip():
-        draw_one(draft)
-    draft.final = True
-    for _ in range(source.integer(*KNOBS.scaled.blocks)):
-        draft.statements.append(_reduction(draft))
-    draft.features.add("scaled_sum")
-    return finished(draft, schedulable=True)
-
-
-def _reduction(draft: FunctionDraft) -> Stmt:
-    source = draft.source
-    dtype = source.pick(_DTYPES)
-    given = _terms(draft, dtype)
-    one = _sum(source, _step(source, dtype), given.range, dtype, prod(int(dim.value) for dim in given.dims[1:]))
-    result = _result(draft, given.dims[0], dtype, one.values)
-    loops = [counted(draft, dim) for dim in given.dims]
-    row, turn = (tirx.Var(draft.new_name(prefix), draft.index_dtype) for prefix in "vk")
-    axes = [
-        tirx.IterVar((0, dim.expr), var, kind)
-        for dim, var, kind in zip(given.dims, (row, turn), (SPATIAL, REDUCE), strict=True)
-    ]
-    value = one.step.node(load(result, [row]).expr, load(given, [row, turn]).expr, turn)
-    body = BlockBody(
-        tirx.BufferStore(result.buffer, value, [row]), tirx.BufferStore(result.buffer, one.first.expr, [row])
-    )
-    block = block_of(draft, axes, draft.new_name("scaled"), body)
-    return nested(draft, loops, s_tir.SBlockRealize([var for var, _ in loops], True, block))
-
-
-RECIPES = (PrimRecipe("scaled_reductions", draw_scaled_reductions, host=True),)

@@ -31,7 +31,6 @@ from generators.tir.recipes import (
     remains,
     rewritten_weights,
     rounds,
-    scaled_sums,
     shared_memory,
     shared_statements,
     thread_allreduce,
@@ -72,7 +71,6 @@ PRIM_RECIPES: dict[str, PrimRecipe] = join(
         *remains.RECIPES,
         *rewritten_weights.RECIPES,
         *rounds.RECIPES,
-        *scaled_sums.RECIPES,
         *shared_memory.RECIPES,
         *shared_statements.RECIPES,
         *thread_allreduce.RECIPES,
@@ -87,7 +85,7 @@ PRIM_RECIPES: dict[str, PrimRecipe] = join(
 )
 
 
-ON_BLOCKS, ON_LOOPS = ("partial_blocks", "scaled_reductions"), ("dependences", "turns", "rounds", "remains")
+ON_BLOCKS, ON_LOOPS = ("partial_blocks",), ("dependences", "turns", "rounds", "remains")
 """Shapes of which no pass looks for any, and nearly every one that changes blocks or loops has to leave some alone."""
 
 

@@ -65,7 +65,7 @@ def test_a_compiler_that_fails_is_wrong_only_where_there_is_room_and_it_fails_ag
     notes, compiler = tmp_path / "notes", tmp_path / "compiler"
     compiler.write_text(COMPILER.format(notes=notes, succeeds_at=succeeds_at))
     compiler.chmod(0o700)
-    monkeypatch.setattr(room, "no_room", lambda _folder: full)
+    monkeypatch.setattr(room, "no_room", lambda _folder, _wanted: full)
     if status is None:
         with pytest.raises(TimeoutError, match="has no room"):
             room.compiled([str(compiler)], tmp_path, HANGS_S)
@@ -80,7 +80,7 @@ def test_a_limit_on_files_is_no_room(tmp_path: Path) -> None:
         "import resource, signal, pathlib, oracles.builds.room as room\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 21, 1 << 21))\n"
-        f"assert room.no_room(pathlib.Path({str(tmp_path)!r}))"
+        f"assert room.no_room(pathlib.Path({str(tmp_path)!r}), room.COMPILED_BYTES)"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=HANGS_S, cwd=ROOT)
 

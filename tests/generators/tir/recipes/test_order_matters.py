@@ -26,7 +26,7 @@ from oracles.reference.errors import Trap
 from tests.generators.tir.test_prim_recipes import tensors
 
 DRAWS = 60
-(BLOCKS, _), (LOOPS, TURNS, *_) = ON_BLOCKS, ON_LOOPS
+(BLOCKS,), (LOOPS, TURNS, *_) = ON_BLOCKS, ON_LOOPS
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import tvm_ffi
-from tvm import s_tir, tirx
+from tvm import tirx
 
 from generators.tir.recipes import remains, rounds
 from generators.tvm_api import TensorLoad
@@ -119,21 +119,6 @@ def outside(loop: Any) -> Any:
     return tirx.IfThenElse(branch.condition, inner, None)
 
 
-def last_term_first(realized: Any) -> Any:
-    """A reduction goes over its terms in reverse."""
-    block = realized.block
-    reduced = [axis for axis in block.iter_vars if int(axis.iter_type) == tirx.IterVar.CommReduce]
-    if len(reduced) != 1 or block.init is None:
-        return realized
-    var = reduced[0].var
-    last = tirx.Sub(reduced[0].dom.extent, tirx.IntImm(str(var.ty.dtype), 1))
-    body = substituted(block.body, {var: tirx.Sub(last, var)})
-    other = s_tir.SBlock(
-        *(block.iter_vars, block.reads, block.writes, block.name_hint, body, block.init, block.alloc_buffers)
-    )
-    return s_tir.SBlockRealize(realized.iter_values, realized.predicate, other)
-
-
 @pytest.mark.parametrize(
     ("name", "kind", "change", "least"),
     [
@@ -151,7 +136,6 @@ def last_term_first(realized: Any) -> Any:
         ("read_again", tirx.For, turned_round, 12),
         ("inner_branches", tirx.IfThenElse, joined, 8),
         ("asked_again", tirx.For, outside, 4),
-        ("scaled_reductions", s_tir.SBlockRealize, last_term_first, 25),
     ],
     ids=lambda given: getattr(given, "__name__", str(given)),
 )
@@ -164,7 +148,7 @@ def test_what_does_not_ask_changes_numbers(name: str, kind: type, change: Callab
     assert changed >= least, changed
 
 
-@pytest.mark.parametrize("name", [*NAMES, "scaled_reductions"])
+@pytest.mark.parametrize("name", NAMES)
 def test_everything_that_is_drawn_has_a_meaning(name: str) -> None:
     assert len(drawn(name)) > DRAWS // 2
     for program in drawn(name):
