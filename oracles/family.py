@@ -20,6 +20,7 @@ import resource
 import signal
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 
@@ -187,9 +188,11 @@ def go_on_guarded(parent: int, ends: Callable[[int], NoReturn] = end_alike) -> N
 
 
 def _wake(guard: int) -> None:
-    """Has the guard go on if a signal has stopped it: it would outlive all that it waits for."""
+    """Has the guard go on if a signal has stopped it: it would outlive all that it waits for. A process behind walls
+    may not, and leaves it."""
     if os.getppid() == guard:
-        os.kill(guard, signal.SIGCONT)
+        with suppress(OSError):
+            os.kill(guard, signal.SIGCONT)
 
 
 def _guarded(pid: int) -> int:

@@ -32,7 +32,6 @@ UNSEEN = {
     "oracles/broken.py": {"a variable of the pass's own is out of its scope", "an If in a dataflow block"},
     "oracles/ir/kinds.py": {
         "Mul by a negative constant",
-        "a Relax function",
         "a call of a closure",
         "a call of a packed function",
         "a loop that begins at a number",
