@@ -16,7 +16,7 @@ import pytest
 from distributed import Client
 
 from fuzzer.campaign.begin import run_campaign
-from fuzzer.campaign.observer import Observers
+from fuzzer.campaign.observer import Observer, Observers
 from fuzzer.errors import ExitStatus
 from fuzzer.results import CampaignResult
 from fuzzer.settings import read_settings
@@ -90,7 +90,7 @@ def assert_same(result: CampaignResult, alone: CampaignResult) -> None:
 
 
 @dataclass
-class Killer:
+class Killer(Observer):
     """Kills one process with each of `chosen` as cases come in. Every kill must find its process."""
 
     cluster: RealCluster
