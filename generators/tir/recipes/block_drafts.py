@@ -18,6 +18,7 @@ from generators.tir.function_draft import Annotations, DraftTensor, Extent, Func
 from generators.tir.knobs import TirKnobs
 from generators.tir.launch import SERIAL, is_in, made_of, threads_of
 from generators.tir.multi_reads import both
+from generators.tir.opaque import held_range
 from generators.tir.reads import Point
 from generators.tir.terms import Term, capacity, clipped
 from generators.tvm_api import Expr, Stmt
@@ -87,6 +88,20 @@ def of_all(operands: Operands, dtype: str, depth: int, *leaves: Term) -> Term:
             joined = both(operands.draft, value, leaf)
             value = clipped(joined, capacity(dtype, joined.fraction))
     return value
+
+
+def output_over(draft: FunctionDraft, loops: Sequence[Loop]) -> DraftTensor:
+    """An output with an element for each turn of these loops."""
+    dtype = draft.draw_dtype()
+    values, fraction = held_range(dtype)
+    dims = tuple(loop.point.extent for loop in loops)
+    return draft.add_tensor("T", dims, dtype, values, fraction=fraction, role="output")
+
+
+def value_at(draft: FunctionDraft, dtype: str, at: Sequence[Point], *leaves: Term) -> Term:
+    """A short value that depends on each of these, and may on the points."""
+    operands = Operands(draft, [], [point.term for point in at])
+    return of_all(operands, dtype, draft.source.integer(0, 1), *leaves)
 
 
 def block_at(

@@ -12,12 +12,20 @@ from tvm import tirx
 from generators.dtypes import is_float
 from generators.ranges import Range
 from generators.source import Source, favour, weighted
-from generators.tir.expressions import Operands
 from generators.tir.function_draft import DraftTensor, Extent, load
 from generators.tir.opaque import held_range
 from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point
-from generators.tir.recipes.block_drafts import Loop, add_input, block_around, block_at, loop_of, of_all, within
+from generators.tir.recipes.block_drafts import (
+    Loop,
+    add_input,
+    block_around,
+    block_at,
+    loop_of,
+    output_over,
+    value_at,
+    within,
+)
 from generators.tir.recipes.memory_knobs import PIPELINES, SHARED
 from generators.tir.recipes.pipelines import ORDER, STAGE, VERSIONS
 from generators.tir.recipes.recipe import PrimRecipe
@@ -45,11 +53,11 @@ def _pipelined(source: Source) -> PrimProgram:
         tile = _tile(kernel, given, scope)
         steps.append(_fetch(kernel, loops, given, tile, copies=copies))
         tiles.append(tile)
-    output = _output(kernel, loops)
+    output = output_over(draft, loops)
 
     def use(at: list[Point]) -> Stmt:
         leaves = [load(tile, [_shifted(kernel, at[-1].term.expr)]) for tile in tiles]
-        value = _value(kernel, output.dtype, at, *leaves)
+        value = value_at(kernel.draft, output.dtype, at, *leaves)
         return store(output, value, [point.term.expr for point in at])
 
     steps.append(block_at(draft, draft.new_name("use"), loops, use))
@@ -83,23 +91,10 @@ def _fetch(kernel: TiledKernel, loops: list[Loop], given: DraftTensor, tile: Dra
             some = tirx.LT(at[-1].term.expr, draft.number(source.integer(1, kernel.length)))
             padded = tirx.if_then_else(some, element.expr, tirx.FloatImm(given.dtype, 0.0))
             element = Term(padded, given.dtype, tile.range, given.fraction)
-        return store(tile, _value(kernel, tile.dtype, at, element) if computed else element, [at[-1].term.expr])
+        return store(tile, value_at(kernel.draft, tile.dtype, at, element) if computed else element, [at[-1].term.expr])
 
     notes = {VERSIONS: 0} if source.flip(PIPELINES.versions) else None
     return block_at(draft, draft.new_name("fetch"), loops, make, annotations=notes)
-
-
-def _output(kernel: TiledKernel, loops: list[Loop]) -> DraftTensor:
-    """An output with an element for each iteration of each thread."""
-    dtype = kernel.draft.draw_dtype()
-    values, fraction = held_range(dtype)
-    dims = tuple(loop.point.extent for loop in loops)
-    return kernel.draft.add_tensor("T", dims, dtype, values, fraction=fraction, role="output")
-
-
-def _value(kernel: TiledKernel, dtype: str, at: list[Point], *leaves: Term) -> Term:
-    operands = Operands(kernel.draft, [], [point.term for point in at])
-    return of_all(operands, dtype, kernel.source.integer(0, 1), *leaves)
 
 
 def _shifted(kernel: TiledKernel, index: Expr) -> Expr:
@@ -124,14 +119,14 @@ def _staged(source: Source) -> PrimProgram:
         tile, step = _staging(kernel, outer, each)
         tiles.append(tile)
         steps.append(step)
-    output = _output(kernel, outer)
+    output = output_over(draft, outer)
 
     def use(at: list[Point]) -> Stmt:
         leaves = []
         for tile in tiles:
             rest = [draft.number(source.integer(0, dim.value - 1)) for dim in tile.dims[1:]]
             leaves.append(load(tile, [_shifted(kernel, at[-1].term.expr), *rest]))
-        return store(output, _value(kernel, output.dtype, at, *leaves), [point.term.expr for point in at])
+        return store(output, value_at(kernel.draft, output.dtype, at, *leaves), [point.term.expr for point in at])
 
     steps.append(block_at(draft, draft.new_name("use"), outer, use))
     body = sequence(*steps)
@@ -155,7 +150,7 @@ def _staging(kernel: TiledKernel, outer: list[Loop], each: list[Loop]) -> tuple[
     def make(at: list[Point]) -> Stmt:
         inner = [point.term.expr for point in at[2:]]
         element = load(given, [at[0].term.expr, *inner])
-        value = _value(kernel, tile.dtype, at, element) if source.flip() else element
+        value = value_at(kernel.draft, tile.dtype, at, element) if source.flip() else element
         return store(tile, value, inner)
 
     block = block_at(draft, draft.new_name("stage"), [*outer, *each], make, annotations={LOCAL_STAGE: 1})

@@ -20,7 +20,7 @@ from generators.tir.functions import finished
 from generators.tir.opaque import held_range
 from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point, can_read, read
-from generators.tir.recipes.block_drafts import Loop, add_input, drafted, loop_of, of_all, within
+from generators.tir.recipes.block_drafts import Loop, add_input, drafted, loop_of, of_all, output_over, within
 from generators.tir.recipes.memory_knobs import AROUND, SHARED
 from generators.tir.recipes.recipe import PrimRecipe
 from generators.tir.site import sequence, store
@@ -101,12 +101,8 @@ def of_another(kernel: TiledKernel, count: int) -> Expr:
 
 def shown(kernel: TiledKernel, *leaves: Term) -> Stmt:
     """An output's element of the thread, made of these."""
-    draft = kernel.draft
-    dtype = draft.draw_dtype()
-    values, fraction = held_range(dtype)
-    dims = (kernel.blocks.point.extent, kernel.threads.point.extent)
-    output = draft.add_tensor("T", dims, dtype, values, fraction=fraction, role="output")
-    return store(output, value(kernel, dtype, (), *leaves), [kernel.blocks.var, kernel.thread])
+    output = output_over(kernel.draft, [kernel.blocks, kernel.threads])
+    return store(output, value(kernel, output.dtype, (), *leaves), [kernel.blocks.var, kernel.thread])
 
 
 def _merged(source: Source) -> PrimProgram:
@@ -174,12 +170,9 @@ def _rounds(source: Source) -> PrimProgram:
     kernel.inputs.append(add_input(draft, (turns.point.extent, kernel.threads.point.extent)))
     made = store(tile, value(kernel, tile.dtype, [turns.point]), [kernel.thread])
     marked = tirx.AttrStmt(tile.buffer.data, "double_buffer_scope", draft.number(1), made)
-    dtype = draft.draw_dtype()
-    values, fraction = held_range(dtype)
-    dims = (kernel.blocks.point.extent, turns.point.extent, kernel.threads.point.extent)
-    output = draft.add_tensor("T", dims, dtype, values, fraction=fraction, role="output")
+    output = output_over(draft, [kernel.blocks, turns, kernel.threads])
     got = load(tile, [of_another(kernel, kernel.length)])
-    used = store(output, value(kernel, dtype, [turns.point], got), [kernel.blocks.var, turns.var, kernel.thread])
+    used = store(output, value(kernel, output.dtype, [turns.point], got), [kernel.blocks.var, turns.var, kernel.thread])
     kernel.statements.append(turns.around(draft, sequence(tirx.AllocBuffer(tile.buffer), marked, used)))
     draft.features.add("double_buffer")
     return kernel_of(kernel)

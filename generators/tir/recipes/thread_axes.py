@@ -13,13 +13,21 @@ from functools import partial
 from tvm import s_tir, tirx
 
 from generators.source import Source, favour, weighted
-from generators.tir.expressions import Operands
 from generators.tir.function_draft import DraftTensor, FunctionDraft, load
 from generators.tir.functions import finished
 from generators.tir.opaque import held_range
 from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point
-from generators.tir.recipes.block_drafts import Loop, add_input, block_at, drafted, loop_of, of_all, within
+from generators.tir.recipes.block_drafts import (
+    Loop,
+    add_input,
+    block_at,
+    drafted,
+    loop_of,
+    output_over,
+    value_at,
+    within,
+)
 from generators.tir.recipes.memory_knobs import AROUND, AXES, SHARED
 from generators.tir.recipes.recipe import PrimRecipe
 from generators.tir.site import sequence, store
@@ -35,13 +43,13 @@ def _guarded(kind: str, source: Source) -> PrimProgram:
     first, second = (draft.extent(weighted(source, AXES.extents)) for _ in range(2))
     axes = [loop_of(draft, extent, tag=f"{kind}.{axis}") for extent, axis in ((first, "y"), (second, "x"))]
     every = [outer, *axes]
-    at = [loop.var for loop in every]
+    at, points = [loop.var for loop in every], [loop.point for loop in every]
     given = add_input(draft, [loop.point.extent for loop in every])
     statements = list[Stmt]()
     for _ in range(source.integer(*AXES.outputs)):
-        output = _output(draft, every)
-        statements.append(store(output, _value(draft, output.dtype, every, load(given, at)), at))
-        again = store(output, _value(draft, output.dtype, every, load(output, at), load(given, at)), at)
+        output = output_over(draft, every)
+        statements.append(store(output, value_at(draft, output.dtype, points, load(given, at)), at))
+        again = store(output, value_at(draft, output.dtype, points, load(output, at), load(given, at)), at)
         statements.append(tirx.IfThenElse(_guard(draft, axes), again, None))
     draft.statements.append(within(draft, every, sequence(*statements)))
     draft.features.add("thread_guard")
@@ -79,7 +87,7 @@ def _siblings(source: Source) -> PrimProgram:
         )
         given = add_input(draft, [blocks.point.extent, part.point.extent])
         tile = source.flip(AXES.tile)
-        target = _tile(draft, part) if tile else _output(draft, [blocks, part])
+        target = _tile(draft, part) if tile else output_over(draft, [blocks, part])
         read = [(one, count) for one, count in tiles if source.flip(AXES.read)]
         make = partial(_stored, draft, target, given, read)
         realize = block_at(draft, draft.new_name("part"), [blocks, part], make)
@@ -92,7 +100,7 @@ def _siblings(source: Source) -> PrimProgram:
     if all(t.role != "output" for t in draft.tensors):
         loop = loop_of(draft, draft.extent(threads), tag="threadIdx.x")
         given = add_input(draft, [blocks.point.extent, loop.point.extent])
-        make = partial(_stored, draft, _output(draft, [blocks, loop]), given, tiles)
+        make = partial(_stored, draft, output_over(draft, [blocks, loop]), given, tiles)
         statements.append(loop.around(draft, block_at(draft, draft.new_name("part"), [blocks, loop], make)))
     draft.statements.append(within(draft, [blocks], sequence(*statements)))
     draft.features |= {"kernels", "sibling_threads"}
@@ -112,9 +120,7 @@ def _stored(
     for tile, count in read:
         shifted = tirx.Add(here[-1], draft.number(draft.source.integer(0, count)))
         leaves.append(load(tile, [tirx.FloorMod(shifted, draft.number(count))]))
-    operands = Operands(draft, [], [point.term for point in at])
-    value = of_all(operands, target.dtype, draft.source.integer(0, 1), *leaves)
-    return store(target, value, here[-len(target.dims) :])
+    return store(target, value_at(draft, target.dtype, at, *leaves), here[-len(target.dims) :])
 
 
 def _tile(draft: FunctionDraft, loop: Loop) -> DraftTensor:
@@ -123,18 +129,6 @@ def _tile(draft: FunctionDraft, loop: Loop) -> DraftTensor:
     values, fraction = held_range(dtype)
     scope = draft.source.pick(("shared", "shared.dyn"))
     return draft.add_tensor("S", (loop.point.extent,), dtype, values, fraction=fraction, role="local", scope=scope)
-
-
-def _output(draft: FunctionDraft, loops: Sequence[Loop]) -> DraftTensor:
-    dtype = draft.draw_dtype()
-    values, fraction = held_range(dtype)
-    dims = tuple(loop.point.extent for loop in loops)
-    return draft.add_tensor("T", dims, dtype, values, fraction=fraction, role="output")
-
-
-def _value(draft: FunctionDraft, dtype: str, loops: Sequence[Loop], *leaves: Term) -> Term:
-    operands = Operands(draft, [], [loop.point.term for loop in loops])
-    return of_all(operands, dtype, draft.source.integer(0, 1), *leaves)
 
 
 RECIPES: tuple[PrimRecipe, ...] = (
