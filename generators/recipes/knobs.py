@@ -212,24 +212,6 @@ class MatmulKnobs:
     """A sum adds a value to itself."""
     summand_whole: float = 0.8
     """The second summand has the dims of the first, else it broadcasts."""
-    shared_vector: float = 0.06
-    """The shared operand of parallel products is a vector."""
-    own_batch: float = 0.2
-    """The other operands have batch dims."""
-    width_symbolic: float = 0.15
-    """A branch may have a symbolic width."""
-    branch_vector: float = 0.04
-    """The other operand of a branch is a vector."""
-    branch_lacks: float = 0.08
-    """A branch lacks its bias, or its activation."""
-    bias_scalar: float = 0.06
-    """A bias has one element."""
-    sibling_depends: float = 0.1
-    """One of the products depends on the result of another: then they cannot be one."""
-    sibling_ends_at_once: float = 0.5
-    """What follows a product stands before the next product, else after all of them."""
-    siblings_joined: float = 0.2
-    """The ends are joined along the axis of the widths again."""
     take_last_axis: float = 0.75
     """take goes along the last axis, else along the first of three."""
     axes_otherwise: float = 0.1
@@ -242,11 +224,45 @@ class MatmulKnobs:
     """permute_dims has negative axes."""
     transposed_returned: float = 0.15
     """The transposed value comes out, so that it must stay."""
-    turned_integers: float = 0.6
+    bias_on_the_right: float = 0.8
+    """The bias is the second operand of the sum."""
+    relu_again: float = 0.3
+    """A second bias and ReLU follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelMatmulKnobs:
+    """Products of one factor with several others, side by side."""
+
+    shared_vector: float = 0.06
+    """The shared operand of parallel products is a vector."""
+    own_batch: float = 0.2
+    """The other operands have batch dims."""
+    width_symbolic: float = 0.15
+    """A branch may have a symbolic width."""
+    branch_vector: float = 0.04
+    """The other operand of a branch is a vector."""
+    branch_lacks: float = 0.08
+    """A branch lacks its bias, or its activation."""
+    bias_scalar: float = 0.06
+    """A bias has one element."""
+    depends: float = 0.1
+    """One of the products depends on the result of another: then they cannot be one."""
+    ends_at_once: float = 0.5
+    """What follows a product stands before the next product, else after all of them."""
+    joined: float = 0.2
+    """The ends are joined along the axis of the widths again."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnedMatmulKnobs:
+    """A product that is transposed, and the product of the transposed factors."""
+
+    integers: float = 0.6
     """Factors of a product that is transposed are integers: floats stand in the other shapes."""
-    turned_wider: float = 0.5
+    wider: float = 0.5
     """Such a product has a wider dtype: else its factors are small."""
-    turned_square: float = 0.5
+    square: float = 0.5
     """All of its sides are equal: then nothing but its numbers tells what is transposed."""
     both_ways: float = 0.3
     """The product of the transposed factors stands beside the transposed product."""
@@ -254,10 +270,6 @@ class MatmulKnobs:
     """A factor is moved, sliced or joined first."""
     moved_after: float = 0.5
     """The same of the product."""
-    bias_on_the_right: float = 0.8
-    """The bias is the second operand of the sum."""
-    relu_again: float = 0.3
-    """A second bias and ReLU follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +392,8 @@ class RecipeKnobs:
     convolution: ConvolutionKnobs = ConvolutionKnobs()
     layouts: LayoutKnobs = LayoutKnobs()
     matmul: MatmulKnobs = MatmulKnobs()
+    parallel_matmul: ParallelMatmulKnobs = ParallelMatmulKnobs()
+    turned_matmul: TurnedMatmulKnobs = TurnedMatmulKnobs()
     schedulable: SchedulableKnobs = SchedulableKnobs()
     functions: FunctionRecipeKnobs = FunctionRecipeKnobs()
     kernels: KernelRecipeKnobs = KernelRecipeKnobs()

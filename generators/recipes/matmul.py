@@ -128,12 +128,14 @@ def _branches(s: Scope) -> tuple[str, Value, list[Value]]:
     """One lhs and two to four products with different rhs."""
     dtype = b.float_dtype(s)
     lead, m, k = b.batch(s), b.side(s), b.side(s)
-    x = b.variable(s, [k] if s.source.flip(KNOBS.matmul.shared_vector) else [*lead, m, k], dtype)
-    own = s.source.flip(KNOBS.matmul.own_batch)
+    x = b.variable(s, [k] if s.source.flip(KNOBS.parallel_matmul.shared_vector) else [*lead, m, k], dtype)
+    own = s.source.flip(KNOBS.parallel_matmul.own_batch)
     products: list[Value] = []
     for index in range(s.source.integer(2, 4)):
-        n = b.side(s) if index == 0 or s.source.flip(KNOBS.matmul.width_symbolic) else b.small(s)
-        dims: list[Dim] = [k] if s.source.flip(KNOBS.matmul.branch_vector) else [*lead, k, n] if own else [k, n]
+        n = b.side(s) if index == 0 or s.source.flip(KNOBS.parallel_matmul.width_symbolic) else b.small(s)
+        dims: list[Dim] = (
+            [k] if s.source.flip(KNOBS.parallel_matmul.branch_vector) else [*lead, k, n] if own else [k, n]
+        )
         products.append(b.matmul(s, x, b.variable(s, dims, dtype)))
     return dtype, x, products
 
@@ -159,10 +161,12 @@ def parallel_matmuls_with_bias(s: Scope) -> None:
     for product in products:
         assert product.dims is not None
         value = product
-        if not s.source.flip(KNOBS.matmul.branch_lacks):
-            dims: list[Dim] = [1] if s.source.flip(KNOBS.matmul.bias_scalar) or not product.dims else [product.dims[-1]]
+        if not s.source.flip(KNOBS.parallel_matmul.branch_lacks):
+            dims: list[Dim] = (
+                [1] if s.source.flip(KNOBS.parallel_matmul.bias_scalar) or not product.dims else [product.dims[-1]]
+            )
             value = b.add(s, product, b.variable(s, dims, dtype))
-        if activation is not None and not s.source.flip(KNOBS.matmul.branch_lacks):
+        if activation is not None and not s.source.flip(KNOBS.parallel_matmul.branch_lacks):
             build, low = activation
             value = b.call(s, build(value.expr), Range(low, max(value.range.high, 0)))
         ends.append(value)

@@ -67,16 +67,16 @@ def siblings(s: Scope) -> None:
     neither. One may depend on another."""
     dtype = b.float_dtype(s)
     family = favour(s.source, _of_one_lhs, _of_one_rhs, _of_one_image)(s, dtype)
-    at_once = s.source.flip(KNOBS.matmul.sibling_ends_at_once)
+    at_once = s.source.flip(KNOBS.parallel_matmul.ends_at_once)
     made: list[tuple[int, Value]] = []
     for width in _widths(s.source):
         other = b.variable(s, family.other_dims(width), dtype)
-        if made and s.source.flip(KNOBS.matmul.sibling_depends):
+        if made and s.source.flip(KNOBS.parallel_matmul.depends):
             other = _depending_on(s, other, made[-1][1])
         product = family.product(other)
         made.append((width, _end(s, family, width, product) if at_once else product))
     ends = [value if at_once else _end(s, family, width, value) for width, value in made]
-    if s.source.flip(KNOBS.matmul.siblings_joined):
+    if s.source.flip(KNOBS.parallel_matmul.joined):
         return b.finish(s, b.concat(s, ends, family.axis))
     for end in ends:
         b.keep(s, end)

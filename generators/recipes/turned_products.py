@@ -40,12 +40,12 @@ class _ProductForm:
 
 def _factors(s: Scope) -> _ProductForm:
     source = s.source
-    dtype = source.pick(INTEGER if source.flip(KNOBS.matmul.turned_integers) else FLOAT)
-    wider = source.pick(WIDER[dtype]) if source.flip(KNOBS.matmul.turned_wider) else None
+    dtype = source.pick(INTEGER if source.flip(KNOBS.turned_matmul.integers) else FLOAT)
+    wider = source.pick(WIDER[dtype]) if source.flip(KNOBS.turned_matmul.wider) else None
     other = source.pick(MIXED.get(dtype, (dtype,))) if wider else dtype
     lead = b.batch(s)
     m, k, n = (source.integer(2, 5) for _ in range(3))
-    if source.flip(KNOBS.matmul.turned_square):
+    if source.flip(KNOBS.turned_matmul.square):
         k = n = m
     return _ProductForm((dtype, other), (*lead, m, k), (*favour(source, lead, ()), k, n), wider)
 
@@ -54,7 +54,7 @@ def turned_products(s: Scope) -> None:
     """A product of which a factor, both or the result are transposed; in some cases the transposed product and that of
     the transposed factors."""
     factors = _factors(s)
-    if s.source.flip(KNOBS.matmul.both_ways):
+    if s.source.flip(KNOBS.turned_matmul.both_ways):
         left, right = _factor(s, factors, 0), _factor(s, factors, 1)
         one = _swapped(s, _product(s, factors, left, right))
         two = _product(s, factors, _swapped(s, right), _swapped(s, left))
@@ -63,7 +63,7 @@ def turned_products(s: Scope) -> None:
     left, right = (_factor(s, factors, n, turned=n in which) for n in range(2))
     product = _product(s, factors, left, right)
     out = product if which and s.source.flip() else _swapped(s, product)
-    return b.finish(s, product, _moved(s, out) if s.source.flip(KNOBS.matmul.moved_after) else out)
+    return b.finish(s, product, _moved(s, out) if s.source.flip(KNOBS.turned_matmul.moved_after) else out)
 
 
 def _factor(s: Scope, factors: _ProductForm, number: int, *, turned: bool = False) -> Value:
@@ -72,7 +72,7 @@ def _factor(s: Scope, factors: _ProductForm, number: int, *, turned: bool = Fals
     if not turned:
         return b.operand(s, dims, dtype)
     before = b.operand(s, (*dims[:-2], dims[-1], dims[-2]), dtype)
-    if s.source.flip(KNOBS.matmul.moved_before):
+    if s.source.flip(KNOBS.turned_matmul.moved_before):
         before = b.call(s, relax.op.flip(before.expr, s.axis(before)), before.range)
     return _swapped(s, before)
 

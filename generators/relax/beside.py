@@ -30,7 +30,7 @@ def with_literal(s: Scope, values: Sequence[Value], last: Operator | None) -> li
     assert dims is not None
     known = all(isinstance(dim, int) and dim for dim in dims)
     channels = last is not None and last.rank is not None
-    share = s.knobs.chains.along_channels if channels else s.knobs.chains.along_axis
+    share = s.knobs.beside.along_channels if channels else s.knobs.beside.along_axis
     if known and len(dims) > 1 and s.source.flip(share):
         literal = _along_an_axis(s, dims, dtype, channels)
     else:
@@ -44,7 +44,7 @@ def _literals(s: Scope, dtype: str, cast: bool) -> Sequence[int]:
     """Numbers that are neutral or absorbing for some operators; of wide integers also those next to the ends of
     narrower ones, most often where a cast has made them wide."""
     ends = _ends_within(dtype) if dtype in INTEGER else ()
-    return ends if ends and s.source.flip(s.knobs.chains.ends_after_cast if cast else s.knobs.chains.ends) else SPECIAL
+    return ends if ends and s.source.flip(s.knobs.beside.ends_after_cast if cast else s.knobs.beside.ends) else SPECIAL
 
 
 @cache

@@ -72,7 +72,7 @@ def draw_chain(s: Scope) -> None:
 
 def _draw_chain(s: Scope, rows: Sequence[Operator], dtypes: Sequence[str]) -> None:
     chain = _Chain(s, rows or weighted(s.source, _KINDS), named=bool(rows))
-    if rows and s.source.flip(s.knobs.chains.paired):
+    if rows and s.source.flip(s.knobs.pairs.share):
         _draw_pair(s, chain, dtypes)
         return
     value = _part(s, chain.opened()) if rows and s.source.flip(s.knobs.chains.opened) else _start(s, chain.rank, dtypes)
@@ -102,9 +102,9 @@ def _draw_pair(s: Scope, chain: _Chain, dtypes: Sequence[str]) -> None:
         value = _part_of(s, chain.called(first, _before(s, first, second, dtypes), before=second))
         if value is None or s.frame.is_fixed(value.expr):
             continue
-        last = _part_of(s, chain.called(second, [value], literals=s.knobs.chains.literals_in_pair))
+        last = _part_of(s, chain.called(second, [value], literals=s.knobs.pairs.literals))
         if last is not None:
-            if s.source.flip(s.knobs.chains.after_pair):
+            if s.source.flip(s.knobs.pairs.after_pair):
                 chain.link([last])
             return
     raise Unavailable("no operators of this kind go together")
@@ -113,9 +113,9 @@ def _draw_pair(s: Scope, chain: _Chain, dtypes: Sequence[str]) -> None:
 def _before(s: Scope, first: Operator, second: Operator, dtypes: Sequence[str]) -> list[Value]:
     """The operand that a pair begins with, where it must have the rank that the second operator asks for, or a dtype
     that a pass names: else the first operator draws its own."""
-    whole = first.rounding is Rounding.CAST and s.source.flip(s.knobs.chains.whole_before_cast)
+    whole = first.rounding is Rounding.CAST and s.source.flip(s.knobs.pairs.whole_before_cast)
     named = [dtype for dtype in dtypes if dtype in INTEGER] if whole else list(dtypes)
-    some = named if named and s.source.flip(s.knobs.chains.named_dtype) else INTEGER if whole else ()
+    some = named if named and s.source.flip(s.knobs.pairs.named_dtype) else INTEGER if whole else ()
     rank = first.rank or second.rank
     if rank is not None and (first.rank is None or some):
         widest = 4 if rank > 3 else 6
@@ -123,7 +123,7 @@ def _before(s: Scope, first: Operator, second: Operator, dtypes: Sequence[str]) 
     if not some:
         return []
     dtype = s.source.pick(some)
-    if first.rounding is Rounding.CAST and dtype in NARROW and s.source.flip(s.knobs.chains.ends_before_cast):
+    if first.rounding is Rounding.CAST and dtype in NARROW and s.source.flip(s.knobs.pairs.ends_before_cast):
         return [s.fresh(tuple(_rich_dims(s)), dtype, s.source.pick(ends_of(dtype)))]
     return [s.tensor((dtype,))]
 
@@ -131,15 +131,15 @@ def _before(s: Scope, first: Operator, second: Operator, dtypes: Sequence[str]) 
 def _start(s: Scope, rank: int | None, named_dtypes: Sequence[str]) -> Value:
     """A value with enough elements to tell axes and orders apart, in most cases; in some of this rank, and of one of
     these dtypes."""
-    dtypes: Sequence[str] = INTEGER if s.source.flip(s.knobs.chains.integers) else EVERY
+    dtypes: Sequence[str] = INTEGER if s.source.flip(s.knobs.chain_starts.integers) else EVERY
     if named_dtypes and s.source.flip():
         dtypes = named_dtypes
     value = s.tensor(dtypes)
-    if rank is not None and s.source.flip(s.knobs.chains.ranked):
+    if rank is not None and s.source.flip(s.knobs.chain_starts.ranked):
         return s.tensor((value.dtype,), dims=[s.source.pick((2, 3, 4, 6)) for _ in range(rank)])
-    if s.source.flip(s.knobs.chains.alike):
+    if s.source.flip(s.knobs.chain_starts.alike):
         return s.tensor((value.dtype,), dims=[s.source.pick((2, 3, 4))] * _rank(s))
-    if not _is_rich(value, s.knobs.chains.rich) and s.source.flip(s.knobs.chains.enriched):
+    if not _is_rich(value, s.knobs.chain_starts.rich) and s.source.flip(s.knobs.chain_starts.enriched):
         value = s.tensor((value.dtype,), dims=_rich_dims(s))
     return value
 
@@ -152,9 +152,9 @@ def _rich_dims(s: Scope) -> list[Dim]:
     """Two to five dims with some elements each, one of them in some cases with one, which broadcasts."""
     rank = _rank(s)
     dims: list[Dim] = [s.source.pick((2, 3, 4, 5) if rank < 4 else (2, 3)) for _ in range(rank)]
-    if rank < 4 and s.source.flip(s.knobs.chains.long):
+    if rank < 4 and s.source.flip(s.knobs.chain_starts.long):
         dims[s.source.integer(0, rank - 1)] = s.source.pick((8, 9, 12))
-    if s.source.flip(s.knobs.chains.one_broadcasts):
+    if s.source.flip(s.knobs.chain_starts.one_broadcasts):
         dims[s.source.integer(0, rank - 1)] = 1
     return dims
 
@@ -170,7 +170,7 @@ class _Chain:
 
     def __init__(self, scope: Scope, rows: Sequence[Operator], *, named: bool = False) -> None:
         self._scope = scope
-        self._knobs = scope.knobs.chains
+        self._knobs = scope.knobs
         self._rows = rows
         self._named = named
         self.begin()
@@ -190,7 +190,7 @@ class _Chain:
 
     def opened(self) -> AnyValue:
         """Binds a call of one of the operators with operands of its own. Raises Unavailable where none can be drawn."""
-        for _ in range(self._knobs.tries):
+        for _ in range(self._knobs.chains.tries):
             self._last = self._scope.source.pick(self._rows)
             result = self.called(self._last, ())
             if result is not None:
@@ -200,8 +200,8 @@ class _Chain:
     def link(self, values: Sequence[Value]) -> AnyValue:
         """Binds a call of one of the operators that takes the values. Raises Unavailable where none does."""
         source, last = self._scope.source, self._last
-        for _ in range(self._knobs.tries):
-            row = last if last is not None and source.flip(self._knobs.same) else self._next()
+        for _ in range(self._knobs.chains.tries):
+            row = last if last is not None and source.flip(self._knobs.chains.same) else self._next()
             result = self.called(row, values)
             if result is not None:
                 return result
@@ -212,12 +212,12 @@ class _Chain:
         source = self._scope.source
         ways = _by_way(self._rows)
         across = [rows for rows in ways if not rows[0].elementwise]
-        one = source.pick(across if across and source.flip(self._knobs.across) else ways)
+        one = source.pick(across if across and source.flip(self._knobs.pairs.across) else ways)
         first = source.pick(one)
         others = [rows for rows in ways if rows is not one] or [[row for row in one if row is not first]]
-        beyond = not others[0] or source.flip(self._knobs.paired_beyond)
+        beyond = not others[0] or source.flip(self._knobs.pairs.beyond)
         pair = first, self._other() if beyond else source.pick(source.pick(others))
-        in_order = source.flip(self._knobs.named_first) if beyond else source.flip()
+        in_order = source.flip(self._knobs.pairs.named_first) if beyond else source.flip()
         return pair if in_order else (pair[1], pair[0])
 
     def _other(self) -> Operator:
@@ -227,13 +227,13 @@ class _Chain:
     def _next(self) -> Operator:
         """One of the operators of this chain, or another one where they were named."""
         source = self._scope.source
-        if self._named and source.flip(self._knobs.others):
+        if self._named and source.flip(self._knobs.chains.others):
             return self._other()
         return source.pick(self._rows)
 
     def join(self, values: Sequence[Value], rows: Sequence[Operator] = _JOINS) -> AnyValue:
         """Binds a call of one of these operators that takes the values. Raises Unavailable where none does."""
-        for _ in range(self._knobs.tries):
+        for _ in range(self._knobs.chains.tries):
             result = self.called(self._scope.source.pick(rows), values)
             if result is not None:
                 return result
@@ -251,12 +251,12 @@ class _Chain:
         operator that is to take the result. literals: how often a constant is an operand, if not as often as usual."""
         s, source = self._scope, self._scope.source
         s.frame.module.drawing = row.name
-        share = self._knobs.literals if literals is None else literals
+        share = self._knobs.beside.literals if literals is None else literals
         s.leading = self._led(values, share)
         windows = before is not None and before.rank is not None
         s.link = Link(windows, self._changed, self._origin) if values else Link(windows)
-        earlier = self._given.get(row.name, ()) if source.flip(self._knobs.likewise) else ()
-        echo = Echo(source, earlier, self._knobs.likewise_anew)
+        earlier = self._given.get(row.name, ()) if source.flip(self._knobs.chains.likewise) else ()
+        echo = Echo(source, earlier, self._knobs.chains.likewise_anew)
         s.source = echo
         try:
             drawn = row.draw(s)
@@ -283,9 +283,10 @@ class _Chain:
         operand of the call before, as in what undoes that one."""
         source = self._scope.source
         windows = self._last is not None and self._last.rank is not None
-        if values and self._beside and not windows and source.flip(self._knobs.same_beside):
+        if values and self._beside and not windows and source.flip(self._knobs.beside.same_beside):
             others = (
-                another_like(self._scope, v) if source.flip(self._knobs.other_beside) else v for v in self._beside
+                another_like(self._scope, v) if source.flip(self._knobs.beside.other_beside) else v
+                for v in self._beside
             )
             return [*values, *others]
         if takes_literal(values) and source.flip(literals):

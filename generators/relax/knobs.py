@@ -137,6 +137,28 @@ class ChainKnobs:
     """Operators after the first value."""
     chains: tuple[int, int] = (3, 5)
     """Chains that a recipe of them has."""
+    opened: float = 0.4
+    """A chain of named operators begins with a call of one as its row draws it: rows know which numbers and axes tell
+    their operator from others, and a chain gives it what it has."""
+    others: float = 0.2
+    """An operator that is not named is in a chain of named ones: what a pass does not know by name it may take for one
+    that it knows."""
+    same: float = 0.3
+    """An operator follows itself: passes merge two of a kind most."""
+    likewise: float = 0.6
+    """An operator that was in the chain before has the same axes and bounds as then."""
+    likewise_anew: float = 0.15
+    """Then each choice is made anew all the same, which keeps such a call from being a copy."""
+    rejoined: float = 0.4
+    """The fields of a tuple are joined again, in any order."""
+    forks: float = 0.3
+    """A chain forks and joins again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainStartKnobs:
+    """The value that a chain begins with."""
+
     rich: int = 6
     """Elements of a value, along more than one dim, that operators can show their axes on."""
     enriched: float = 0.8
@@ -149,19 +171,21 @@ class ChainKnobs:
     """All dims of such a value are the same: types then do not distinguish axes."""
     integers: float = 0.25
     """A chain begins with integers: rewrites that would round are for those alone."""
-    opened: float = 0.4
-    """A chain of named operators begins with a call of one as its row draws it: rows know which numbers and axes tell
-    their operator from others, and a chain gives it what it has."""
-    others: float = 0.2
-    """An operator that is not named is in a chain of named ones: what a pass does not know by name it may take for one
-    that it knows."""
-    paired: float = 0.5
+    ranked: float = 0.5
+    """A chain begins with a value of the rank that one of its operators asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairKnobs:
+    """Two operators that a pass names, in the place of a chain."""
+
+    share: float = 0.5
     """A chain of named operators is a pair: one that does another thing than the one before it, which a pass that names
     both joins."""
     across: float = 0.5
     """One of a pair is no elementwise operator, where the pass names such as well: it moves or sums what the other goes
     over."""
-    paired_beyond: float = 0.4
+    beyond: float = 0.4
     """One of a pair is not named though operators of two ways are."""
     named_first: float = 0.7
     """Then the named one comes first: what is moved to its place may be anything."""
@@ -173,21 +197,17 @@ class ChainKnobs:
     """Those are near the ends of their dtype, out of which what follows then comes unless the cast is done first."""
     named_dtype: float = 0.5
     """A pair begins with a value of a dtype that the pass names, where it names any."""
-    same: float = 0.3
-    """An operator follows itself: passes merge two of a kind most."""
-    likewise: float = 0.6
-    """An operator that was in the chain before has the same axes and bounds as then."""
-    likewise_anew: float = 0.15
-    """Then each choice is made anew all the same, which keeps such a call from being a copy."""
-    rejoined: float = 0.4
-    """The fields of a tuple are joined again, in any order."""
-    forks: float = 0.3
-    """A chain forks and joins again."""
+    literals: float = 0.5
+    """The same of the second operator of a pair: a pass knows at once what becomes of a constant."""
+
+
+@dataclass(frozen=True, slots=True)
+class BesideKnobs:
+    """What stands beside the operand of a link."""
+
     literals: float = 0.35
     """An operator gets a constant: one number that is neutral or absorbing for some operators, or one for each index of
     an axis."""
-    literals_in_pair: float = 0.5
-    """The same of the second operator of a pair: a pass knows at once what becomes of a constant."""
     same_beside: float = 0.4
     """Its other operands are those of the call before: what was added is subtracted again, what was quantised with
     a scale is multiplied by it."""
@@ -201,8 +221,6 @@ class ChainKnobs:
     """The number lies at an end of a narrower dtype, or next to it."""
     ends_after_cast: float = 0.6
     """The same where a cast has given the value."""
-    ranked: float = 0.5
-    """A chain begins with a value of the rank that one of its operators asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,6 +357,9 @@ class Knobs:
     functions: FunctionKnobs = FunctionKnobs()
     results: ResultKnobs = ResultKnobs()
     chains: ChainKnobs = ChainKnobs()
+    chain_starts: ChainStartKnobs = ChainStartKnobs()
+    pairs: PairKnobs = PairKnobs()
+    beside: BesideKnobs = BesideKnobs()
     tuples: TupleKnobs = TupleKnobs()
     truths: TruthKnobs = TruthKnobs()
     entries: EntryKnobs = EntryKnobs()
