@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -55,13 +56,26 @@ def operator_result(
     try:
         if bounded:
             terms = terms_of(*[_refilled(a, feed) for a in arguments], **attributes) if terms_of else None
-            return _bounded(row, leaves, evaluate, dtype_of, terms, floor, sampling)
+            return _owned(_bounded(row, leaves, evaluate, dtype_of, terms, floor, sampling), leaves)
         result = evaluate([leaf.value if isinstance(leaf, Tensor) else leaf for leaf in leaves])
     except ZeroDivisionError as error:
         raise Trap("division-by-zero", row.name) from error
     except (ValueError, IndexError, OverflowError) as error:
         raise Trap("operand", f"{row.name}: {error}") from error
-    return _wrapped(row, result, dtype_of)
+    return _owned(_wrapped(row, result, dtype_of), leaves)
+
+
+def _owned(result: Runtime, leaves: list[Runtime]) -> Runtime:
+    """The result with arrays of its own. NumPy gives a view, or the operand itself, where an operator of TVM fills a
+    new tensor (flip, permute_dims, broadcast_to): what a PrimFunc then writes to one would show in the other."""
+    if isinstance(result, tuple):
+        return tuple(_owned(field, leaves) for field in result)
+    if not isinstance(result, Tensor):
+        return result
+    shared = any(isinstance(leaf, Tensor) and leaf.value is result.value for leaf in leaves)
+    if not shared and result.value.base is None:
+        return result
+    return replace(result, value=result.value.copy())
 
 
 def _rounded_numbers(
