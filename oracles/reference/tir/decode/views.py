@@ -73,7 +73,7 @@ def _placed(
     count = prod(whole.shape)
     if isinstance(position, Const):
         start = int(position.value) + offset
-        reach = prod(shape) if strides is None else _reach(shape, strides)
+        reach = prod(_within(whole, dtype, shape, start)) if strides is None else _reach(shape, strides)
         if not 0 <= start <= count - reach:
             raise Trap("out-of-bounds", f"{state.name}: {tvm_buffer.name} reaches beyond {whole.name}")
         if strides is None:
@@ -123,6 +123,7 @@ def part_of(
     state: DecodeState, name: str, source: Buffer, dtype: DType, shape: tuple[int, ...], offset: int
 ) -> tuple[Buffer, Stmt]:
     """A view of a buffer, one for each memory, type, shape and offset in elements; the statement that makes it."""
+    shape = _within(source, dtype, shape, offset)
     if (dtype, shape, offset) == (source.dtype, source.shape, 0):
         return source, EMPTY
     lead = offset * int(dtype.numpy.itemsize)
@@ -133,6 +134,15 @@ def part_of(
         state.own.slots += 1
         state.own.views[key] = known
     return known, View(known)
+
+
+def _within(source: Buffer, dtype: DType, shape: tuple[int, ...], offset: int) -> tuple[int, ...]:
+    """The shape of a view, cut to its memory where it has one dim: the flat extent of a buffer with strides is by
+    definition the whole span of its outermost axis, with the gap after the last element (src/tirx/ir/buffer.cc,
+    GetFlattenedBuffer). An access in that gap is out of bounds."""
+    width = int(dtype.numpy.itemsize)
+    held = prod(source.shape) * int(source.dtype.numpy.itemsize) // width - offset
+    return (min(shape[0], held),) if len(shape) == 1 and offset >= 0 and held >= 0 else shape
 
 
 def element_units(state: DecodeState) -> dict[int, int]:

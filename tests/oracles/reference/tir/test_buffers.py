@@ -91,6 +91,26 @@ def last_row_beyond(C: T.Buffer((35,), "float32")):
 
 
 @T.prim_func(s_tir=True)
+def no_gap_at_the_end(A: T.Buffer((8, 8), "float32"), C: T.Buffer((36,), "float32")):
+    rows = T.decl_buffer((4, 6), "float32", data=C.data, strides=(10, 1))
+    for i, j in T.grid(4, 6):
+        rows[i, j] = A[i, j]
+
+
+@T.prim_func(s_tir=True)
+def longer_than_its_memory(A: T.Buffer((4,), "float32"), C: T.Buffer((1,), "float32"), at: T.int32):
+    flat = T.decl_buffer((6,), "float32", data=A.data)
+    C[0] = flat[at]
+
+
+@T.prim_func(s_tir=True)
+def lanes_beyond_its_memory(A: T.Buffer((4,), "float32"), C: T.Buffer((6,), "float32")):
+    flat = T.decl_buffer((6,), "float32", data=A.data)
+    for i in T.vectorized(6):
+        C[i] = flat[i]
+
+
+@T.prim_func(s_tir=True)
 def matched_in_columns(A: T.Buffer((8, 8), "float32")):
     turned = T.decl_buffer((8, 8), "float32", data=A.data, strides=(1, 8))
     with T.sblock("part"):
@@ -159,6 +179,29 @@ def test_a_diagonal_is_a_view_with_one_stride() -> None:
 def test_a_view_with_strides_that_reaches_beyond_its_memory_is_noticed() -> None:
     with pytest.raises(Trap, match="beyond") as caught:
         run_prim_func(last_row_beyond, [np.zeros(35, np.float32)])
+    assert caught.value.kind == "out-of-bounds"
+
+
+def test_the_flat_extent_of_rows_counts_a_gap_after_the_last_one() -> None:
+    flat = tirx.transform.FlattenBuffer()(tvm.IRModule({"main": no_gap_at_the_end}))["main"]
+    assert "(40,)" in flat.script() or "view(40)" in flat.script()
+    for function in (no_gap_at_the_end, flat):
+        memory = np.full(36, -1, np.float32)
+        run_prim_func(function, [A, memory])
+        expected = np.full((4, 10), -1, np.float32)
+        expected[:, :6] = A[:4, :6]
+        np.testing.assert_array_equal(memory, expected.reshape(-1)[:36])
+
+
+def test_what_lies_beyond_the_memory_of_a_longer_view_is_out_of_bounds() -> None:
+    rows, one = np.arange(4, dtype=np.float32), np.zeros(1, np.float32)
+    run_prim_func(longer_than_its_memory, [rows, one, 3])
+    assert one[0] == 3
+    with pytest.raises(Trap) as caught:
+        run_prim_func(longer_than_its_memory, [rows, one, 4])
+    assert caught.value.kind == "out-of-bounds"
+    with pytest.raises(Trap) as caught:
+        run_prim_func(lanes_beyond_its_memory, [rows, np.zeros(6, np.float32)])
     assert caught.value.kind == "out-of-bounds"
 
 
