@@ -229,7 +229,8 @@ def match_cast_beside(s: Scope) -> None:
 
 
 def match_cast_defines_symbol(s: Scope) -> None:
-    """A symbol that a match_cast defines, in the calls, casts and reshapes after it and in the result's type."""
+    """A symbol that a match_cast defines, in the calls, casts and reshapes after it and in the result's type. In some
+    nothing reads the cast value, and the symbol is needed all the same."""
     if not s.frame.symbolic:
         s.frame.symbolic = True
     x = b.tensor(s, (1, 3))
@@ -242,6 +243,11 @@ def match_cast_defines_symbol(s: Scope) -> None:
         for a, n in enumerate(x.shape)
     )
     y = cast_to(s, x, dims)
+    if s.source.flip(KNOBS.bindings.cast_unread):
+        s.values.remove(y)
+        filled = relax.op.full(s.shape_expr(dims), tvm_api.constant(np.array(2), "float32"), "float32")
+        b.finish(s, b.unary(s, b.call(s, filled, Range(2, 2, True))))
+        return
     z = b.unary(s, y)
     if s.source.flip(KNOBS.bindings.cast_reshaped):
         z = b.reshaped(s, z, [*dims, 1])

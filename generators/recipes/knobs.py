@@ -86,6 +86,8 @@ class BindingKnobs:
     """The symbol is in a reshape."""
     cast_to_numbers: float = 0.3
     """The symbolic dims are cast back to numbers."""
+    cast_unread: float = 0.3
+    """Nothing reads the value of a cast that defines symbols: a tensor of that shape is made."""
 
 
 @dataclass(frozen=True, slots=True)
