@@ -17,6 +17,7 @@ from tvm import relax, tirx
 
 from generators import tvm_api
 from generators.arrays import draw_array
+from generators.case import Shape
 from generators.dtypes import is_float, numpy_dtype
 from generators.operators.row import Operator
 from generators.operators.table import OPERATORS
@@ -52,6 +53,11 @@ class Sample:
     call: Any
     arguments: tuple[Any, ...]
     range: Any
+
+    @property
+    def given(self) -> tuple[Any, ...]:
+        """The inputs as the arguments of an entry call."""
+        return tuple([Shape(v) if isinstance(v, tuple) else v for v in self.inputs.values()])
 
     @property
     def module(self) -> Any:

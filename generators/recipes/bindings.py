@@ -245,7 +245,7 @@ def match_cast_defines_symbol(s: Scope) -> None:
     y = cast_to(s, x, dims)
     if s.source.flip(KNOBS.bindings.cast_unread):
         s.values.remove(y)
-        filled = relax.op.full(s.shape_expr(dims), tvm_api.constant(np.array(2), "float32"), "float32")
+        filled = relax.op.full(s.shape_expr(dims), b.literal(2.0, "float32"), "float32")
         b.finish(s, b.unary(s, b.call(s, filled, Range(2, 2, True))))
         return
     z = b.unary(s, y)

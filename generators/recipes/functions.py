@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from tvm import relax
 
 from generators import tvm_api
@@ -110,8 +109,8 @@ def parameter_defines_symbol(s: Scope) -> None:
             b.parameter(inner, [n])
         else:
             shape_parameter(inner, n)
-        one = tvm_api.constant(np.array(1.0), "float32")
-        filled = b.call(inner, relax.op.full(relax.ShapeExpr([n.expr, 2]), one, "float32"), Range(1, 1, True))
+        one = b.literal(1.0, "float32")
+        filled = b.call(inner, relax.op.full(inner.shape_expr([n, 2]), one, "float32"), Range(1, 1, True))
         x = b.parameter(inner, (2,))
         b.finish(inner, b.add(inner, filled, x))
 

@@ -139,7 +139,7 @@ def shape_of(s: Scope) -> None:
         raise Unavailable("no shape")
     kind = s.source.integer(0, 2)
     if kind == 0:
-        fill = tvm_api.constant(np.array(2), "float32")
+        fill = b.literal(2.0, "float32")
         out = b.as_tensor(s.emit(Drawn(relax.op.full(shape.expr, fill, "float32"), Range(2, 2, True), shape.shape)))
     elif kind == 1:
         call = relax.op.shape_to_tensor(shape.expr)
@@ -170,8 +170,8 @@ def tensor_to_shape(s: Scope) -> None:
     ty = tvm_api.ShapeType([d.expr for d in dims])
     cast = s.frame.new_var(ty, stem="m")
     s.bindings.append(relax.MatchCast(cast, var, ty))
-    fill = tvm_api.constant(np.array(3), "float32")
-    target = relax.ShapeExpr([d.expr for d in dims]) if s.source.flip() else cast
+    fill = b.literal(3.0, "float32")
+    target = s.shape_expr(dims) if s.source.flip() else cast
     out = b.as_tensor(s.emit(Drawn(relax.op.full(target, fill, "float32"), Range(3, 3, True), (n,) * rank)))
     b.finish(s, out, b.unary(s, out))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from generators.case import EntryCall, Shape
+from generators.case import EntryCall
 from generators.dtypes import is_float
 from generators.operators.specials import FLOATS, Special
 from generators.operators.table import OPERATORS
@@ -55,8 +55,7 @@ def special_calls(name: str) -> Iterator[tuple[harness.Sample, EntryCall]]:
                 sample.inputs[var.name] = np.where(there, picked.astype(array.dtype), array)
                 found = found or bool(np.any(there))
         if found:
-            inputs = [Shape(v) if isinstance(v, tuple) else v for v in sample.inputs.values()]
-            yield sample, EntryCall("main", tuple(inputs))
+            yield sample, EntryCall("main", sample.given)
 
 
 def decided(result: Runtime) -> int:

@@ -8,22 +8,16 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
-from generators.case import Shape
 from generators.operators.table import OPERATORS
 from oracles.reference.engine import interpreted
-from oracles.reference.values import Runtime, Tensor, carried, flattened
-from tests.operator_harness import Sample, draw_row
-
-
-def given(sample: Sample) -> list[Runtime]:
-    """The inputs as runtime values."""
-    return [Shape(v) if isinstance(v, tuple) else carried(v, v.dtype.name) for v in sample.inputs.values()]
+from oracles.reference.values import Tensor, carried, flattened, from_argument
+from tests.operator_harness import draw_row
 
 
 @pytest.mark.parametrize("name", sorted(OPERATORS))
 def test_a_result_has_no_memory_of_an_operand(name: str) -> None:
     sample = draw_row(OPERATORS[name], 11)
-    inputs = given(sample)
+    inputs = [from_argument(argument) for argument in sample.given]
     result = interpreted(sample.module)("main", inputs)
     operands = [leaf.value for leaf in flattened(tuple(inputs)) if isinstance(leaf, Tensor)]
     for leaf in flattened(result):

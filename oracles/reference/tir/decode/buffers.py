@@ -12,7 +12,7 @@ from oracles.reference.tir.decode.dispatch import buffer_of, constant, expressio
 from oracles.reference.tir.decode.pointer_kinds import BufferAddress, Pointer, Stack
 from oracles.reference.tir.decode.state import EMPTY, DecodeState, Rules, hold
 from oracles.reference.tir.decode.tvm_objects import dtype_of, lanes_of, scalar_of
-from oracles.reference.tir.decode.views import dense, new_owner, view_at
+from oracles.reference.tir.decode.views import dense, new_owner, room_for, view_at
 from oracles.reference.tir.nodes import Alloc, Buffer, Const, DType, Expr, Stmt
 
 
@@ -130,8 +130,7 @@ def _fits(where: Pointer, dtype: DType, shape: tuple[int, ...], offset: int) -> 
     """Whether the memory at a pointer is known to hold a buffer of this shape, `offset` elements in."""
     if not isinstance(where, BufferAddress):
         return False
-    held = math.prod(where.buffer.shape) * where.buffer.dtype.numpy.itemsize
-    return bool((offset + math.prod(shape)) * dtype.numpy.itemsize <= held)
+    return offset + math.prod(shape) <= room_for(dtype, where.buffer)
 
 
 RULES = Rules(statements={"AllocBuffer": _allocation, "DeclBuffer": _declaration})

@@ -140,9 +140,13 @@ def _within(source: Buffer, dtype: DType, shape: tuple[int, ...], offset: int) -
     """The shape of a view, cut to its memory where it has one dim: the flat extent of a buffer with strides is by
     definition the whole span of its outermost axis, with the gap after the last element (src/tirx/ir/buffer.cc,
     GetFlattenedBuffer). An access in that gap is out of bounds."""
-    width = int(dtype.numpy.itemsize)
-    held = prod(source.shape) * int(source.dtype.numpy.itemsize) // width - offset
+    held = room_for(dtype, source) - offset
     return (min(shape[0], held),) if len(shape) == 1 and offset >= 0 and held >= 0 else shape
+
+
+def room_for(dtype: DType, source: Buffer) -> int:
+    """How many elements of this type the memory of a buffer holds."""
+    return prod(source.shape) * int(source.dtype.numpy.itemsize) // int(dtype.numpy.itemsize)
 
 
 def element_units(state: DecodeState) -> dict[int, int]:
