@@ -17,6 +17,8 @@ from generators.source import Source
 from generators.tir.knobs import DEFAULT
 from generators.tvm_api import Node, PrimFunc
 
+_FRAGMENTS = ("wmma.", "m16n8k8.")
+"""Scopes of fragments begin so (runtime/thread_storage_scope.h)."""
 HintValue: TypeAlias = Callable[[Source, Node], object]
 """A value for a hint on a node; None where the node takes none."""
 
@@ -30,8 +32,15 @@ class Hint:
 
 
 def _alignment(source: Source, block: Node) -> object:
-    """Strides of a buffer that the block writes, as storage_align says: [number of the write, dim, factor, offset]."""
-    written = [(number, len(region.region)) for number, region in enumerate(block.writes) if len(region.region)]
+    """Strides of a buffer that the block writes, as storage_align says: [number of the write, dim, factor, offset].
+
+    Fragments of tensor cores have no strides: where their elements lie is the hardware's business, and a row that
+    CompactBufferAllocation makes longer is no part of a tile."""
+    written = [
+        (number, len(region.region))
+        for number, region in enumerate(block.writes)
+        if len(region.region) and not region.source.scope().startswith(_FRAGMENTS)
+    ]
     if not written:
         return None
     number, rank = source.pick(written)

@@ -4,21 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import tvm
 import tvm_ffi
 from tvm import relax, tirx
 from tvm_ffi.access_path import AccessKind, AccessPath
 
 from generators import tvm_api as T
 from generators.tvm_api import BaseFunc, Expr, GlobalVar, IRModule, Node, Var
-from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR
+from oracles.ir.cache import addresses
+from oracles.ir.walk import CALL, FUNCTION, GLOBAL_VAR, PRIM_FUNC, functions_of, items
 
 
 def equal(one: Node, other: Node) -> bool:
     """Structurally equal, names of functions, attributes and global infos included; names of variables are not.
 
-    Free variables are matched with each other: annotations of PrimFuncs hold buffers that nothing defines.
+    Free variables are matched with each other: annotations of PrimFuncs hold buffers that nothing defines. Functions
+    of a module that share parameters, as one PrimFunc under two names does, are compared one by one: TVM's comparison
+    of the whole finds a parameter once, and calls modules with and without such sharing different.
     """
-    return bool(T.structural_equal(one, other, map_free_vars=True))
+    if T.structural_equal(one, other, map_free_vars=True):
+        return True
+    if not (isinstance(one, tvm.IRModule) and isinstance(other, tvm.IRModule)):
+        return False
+    return (_shares_parameters(one) or _shares_parameters(other)) and _equal_by_parts(one, other)
+
+
+def _shares_parameters(module: IRModule) -> bool:
+    ours = [function for function in functions_of(module).values() if isinstance(function, (FUNCTION, PRIM_FUNC))]
+    parameters = addresses([param for function in ours for param in items(function.params)])
+    return len(set(parameters)) < len(parameters)
+
+
+def _equal_by_parts(one: IRModule, other: IRModule) -> bool:
+    (first, second) = ((module.attrs, module.global_infos, functions_of(module)) for module in (one, other))
+    if first[2].keys() != second[2].keys() or not all(
+        T.structural_equal(*pair, map_free_vars=True) for pair in zip(first[:2], second[:2], strict=True)
+    ):
+        return False
+    return all(T.structural_equal(first[2][name], second[2][name], map_free_vars=True) for name in first[2])
 
 
 def same_bindings(one: Node, other: Node) -> bool:

@@ -250,6 +250,17 @@ def test_scripts_and_json_of_ordinary_modules_come_back(name: str) -> None:
     assert round_trip.json_loss(module) is None
 
 
+@pytest.mark.parametrize("noted", [False, True])
+def test_functions_that_share_what_they_are_made_of_come_back(noted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    function = module_of(PRIM_FUNC)["inc"].without_attr("global_symbol")
+    twin = function.with_attr("kind", "twin") if noted else function
+    module = tvm.IRModule({"one": function, "two": twin})
+    assert round_trip.script_loss(module) is None
+    other = twin.with_body(tirx.SeqStmt([tirx.Evaluate(tirx.const(7, "int32")), twin.body]))
+    monkeypatch.setattr(round_trip.T, "module_from_script", lambda _: tvm.IRModule({"one": function, "two": other}))
+    assert round_trip.script_loss(module) is not None
+
+
 def test_a_module_whose_script_does_not_parse_is_the_printers_fault() -> None:
     bench = RealBench()
 

@@ -23,6 +23,7 @@ from generators.passes.table import PASSES, THREADED_SETUP, TIR_PIPELINE, defaul
 from generators.program_facts import Feature
 from generators.source import SeededSource
 from generators.targets import TARGETS
+from generators.tir.hints import with_hints
 from generators.tir.prim_program import PrimProgram
 from generators.tir.recipes.recipe import PrimRecipe
 from generators.tir.recipes.table import PRIM_RECIPES, draw_recipe
@@ -137,6 +138,18 @@ def test_the_pass_changes_most_of_them_and_keeps_their_meaning(name: str) -> Non
         right += all(np.array_equal(a, b) for a, b in zip(expected, results, strict=True))
     assert changed >= 0.6 * SEEDS
     assert right >= (0.5 * SEEDS if name in BROKEN else SEEDS)
+
+
+@pytest.mark.parametrize("name", ["fragments", "fragment_copies", "mma_copies"])
+def test_hints_about_memory_leave_fragments_as_they_are(name: str) -> None:
+    for seed in range(FEW):
+        program = drawn(name, seed)
+        bare: Any = program
+        hinted = with_hints(SeededSource(seed), bare, ["buffer_dim_align"])
+        expected = outputs(program.func, program)
+        for last in ("s_tir.CompactBufferAllocation", "s_tir.LowerAutoCopy"):
+            found = outputs(lowered(hinted, last, "cuda")[1]["main"], program)
+            assert all(np.array_equal(a, b) for a, b in zip(expected, found, strict=True)), (seed, last)
 
 
 def test_products_of_fragments_are_those_of_numpy() -> None:
