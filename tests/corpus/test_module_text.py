@@ -9,7 +9,8 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
-from tvm import relax
+from tvm import relax, tirx
+from tvm.runtime import script_printer
 
 from corpus.reduce import as_case, candidate_of
 from corpus.scripts.module_text import (
@@ -64,6 +65,17 @@ def test_small_constants_are_readable() -> None:
     assert text.json is None
     assert "metadata" not in text.script
     assert "[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]" in text.script
+
+
+def test_what_is_written_under_a_newer_python_is_read_under_an_older(monkeypatch: pytest.MonkeyPatch) -> None:
+    length = relax.Var("x", relax.TensorType([tirx.Var("n", "int64")], "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [length]):
+        builder.emit_func_output(builder.emit(relax.op.negative(length)))
+    written = text_of(builder.get()).script
+    monkeypatch.setattr(script_printer.sys, "version_info", (3, 12, 1))
+    assert "def main[n](" in builder.get().script()
+    assert text_of(builder.get()).script == written
 
 
 def test_constants_that_tvm_cannot_load_are_written_out() -> None:

@@ -137,7 +137,7 @@ class Spool:
 
 
 def _text_of(module: tvm.IRModule) -> str:
-    """TVM's JSON for the TVM that is going to read it; for another version a script."""
+    """TVM's JSON for the TVM that is going to read it; for another version a script, in Python that 3.10 reads too."""
     if os.environ.get(VERSION) == str(tvm.__version__):
         return str(tvm.ir.save_json(module))
-    return str(module.script(show_meta=True))
+    return str(module.script(show_meta=True, extra_config={"script.use_pep695": False}))
