@@ -272,8 +272,8 @@ def to_tensor(array: Array, dtype: str) -> RuntimeTensor:
 
 
 def script_of(mod: IRModule | BaseFunc) -> str:
-    """The module as TVMScript with metadata, so that constants survive, in Python that 3.10 reads as well: of itself TVM
-    writes `def main[n]` where it runs under 3.12 or newer."""
+    """The module as TVMScript with metadata, so that constants survive, in Python that 3.10 reads as well: of itself
+    TVM writes `def main[n]` where it runs under 3.12 or newer."""
     text: str = mod.script(show_meta=True, extra_config={"script.use_pep695": False})
     return text
 

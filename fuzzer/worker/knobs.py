@@ -51,6 +51,9 @@ class PrimFuncKnobs:
     in_order: float = 0.5
     """Where passes of TIR, or of blocks, are under test and no shape of their own was planted: statements and blocks
     whose order, predicates and indices matter. `lowering` and `scheduled` are of the rest."""
+    telling: float = 0.35
+    """Of these, where a loaded pass names what few passes do: the shapes of that. Code often names what it leaves
+    alone."""
     hinted: float = 0.75
     """Annotations and attributes that the passes read: without any, they must not do what those ask for."""
     integers: float = 0.7

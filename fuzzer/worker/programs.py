@@ -94,15 +94,14 @@ def _of_integers(source: Source, wanted: Wanted) -> Program | None:
 
 
 def _in_order(source: Source, wanted: Wanted) -> Program | None:
-    """A PrimFunc whose iterations need each other, or which a loaded pass names: where its code names something that
-    few do, half of them are of that."""
+    """A PrimFunc whose iterations need each other, or which a loaded pass names."""
     if not (wanted.lowers or wanted.some_want(Feature.PART_BLOCKS)) or not source.flip(KNOBS.prim_func.in_order):
         return None
     named = [shape for row in wanted.rows.drawn for shape in row.fires.vocabulary.prim_shapes]
     loops = () if wanted.some_want(Feature.PRIM_FUNCS) else ON_LOOPS
     recipes = fitting((*ON_BLOCKS, *loops, *named), wanted.target)
     telling = [shape for row in wanted.rows.drawn for shape in row.fires.vocabulary.telling_shapes]
-    if (special := fitting(telling, wanted.target)) and source.flip():
+    if (special := fitting(telling, wanted.target)) and source.flip(KNOBS.prim_func.telling):
         recipes = special
     drawn = draw_recipe(source, source.pick(recipes)) if recipes else None
     return None if drawn is None else wrapped(drawn)

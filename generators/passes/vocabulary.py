@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import linecache
 import sys
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -117,8 +117,8 @@ _GROUPS = frozenset(parts[1] for parts in (name.split(".") for name in OPERATORS
 def with_vocabulary(row: PassRow, make: Callable[..., object], folder: Path | None = None) -> PassRow:
     """The row of a loaded pass with the operators and dtypes that its factory's code names, recipes with the nodes, and
     what makes the passes of TVM fire that it applies; passes of TIR have the last alone. folder: of the loaded file."""
-    words = words_of(make, folder)
-    like = like_passes(row, words)
+    words, refused = _words_and_refusals(make, folder)
+    like = like_passes(row, words, refused)
     if not row.fires.recipes:
         return like
     shapes = (*shapes_named(words), *like.fires.vocabulary.shapes)
@@ -132,9 +132,10 @@ def with_vocabulary(row: PassRow, make: Callable[..., object], folder: Path | No
     return replace(like, fires=replace(like.fires, vocabulary=named))
 
 
-def like_passes(row: PassRow, words: Set[str]) -> PassRow:
+def like_passes(row: PassRow, words: Set[str], refused: Set[str] = frozenset()) -> PassRow:
     """The row with the recipes, the options and the features of the passes of TVM that the code names, by their
-    constructor or by a mark that they look for, and with the hints that it names.
+    constructor or by a mark that they look for, and with the hints that it names. refused: words that tell nothing of
+    what the pass changes.
 
     A pass of Relax takes what Relax passes fire on, one of TIR what TIR passes fire on; shapes of PrimFunc suit both.
     """
@@ -154,7 +155,7 @@ def like_passes(row: PassRow, words: Set[str]) -> PassRow:
                 row.fires.vocabulary,
                 shapes=tuple(recipe for each in known for recipe in each.recipes),
                 prim_shapes=_shapes_of(words & forms.keys(), forms),
-                telling_shapes=_shapes_of((words & forms.keys()) - _COMMON, forms),
+                telling_shapes=_shapes_of((words & forms.keys()) - _COMMON - refused, forms),
             ),
         ),
     )
@@ -201,21 +202,32 @@ def words_of(make: Callable[..., object], folder: Path | None = None) -> set[str
 
     Nothing is imported for this: of a module that no import has reached yet, all that the file says counts.
     """
+    return _words_and_refusals(make, folder)[0]
+
+
+def _words_and_refusals(make: Callable[..., object], folder: Path | None) -> tuple[set[str], set[str]]:
+    """The words, and those that stand nowhere but in refusals."""
     bound = make.func if isinstance(make, partial) else make
     names = _Words(getattr(bound, "__module__", ""), folder)
     names.read(make)
-    return names.found
+    return names.found, names.found - names.told
 
 
 class _Words:
     """The words of the literals, the operators and the nodes of Relax in the code that something uses, as far as it is
-    that of one module, or of modules in a folder."""
+    that of one module, or of modules in a folder.
+
+    told: those that stand outside of refusals as well. A refusal is a condition on which code gives back what it was
+    given, as in `if collect(func.body, tirx.While): return func`: what it names is what the pass does not change.
+    """
 
     def __init__(self, module: str, folder: Path | None) -> None:
         self.found: set[str] = set()
+        self.told: set[str] = set()
+        self._refuses = False
         self._module = module
         self._folder = folder
-        self._seen: set[int] = set()
+        self._seen: set[tuple[int, bool]] = set()
         self._files: dict[str, dict[int, list[ast.AST]]] = {}
         self._unread: set[Path] = set()
 
@@ -223,12 +235,12 @@ class _Words:
         """Adds what is in a value that code uses: a function, also one of `functools.partial`, a class, a literal or a
         container of these."""
         if isinstance(value, str):
-            self.found.update(value.split())
-        if isinstance(value, str) or id(value) in self._seen:
+            self._add(value.split())
+        if isinstance(value, str) or {(id(value), False), (id(value), self._refuses)} & self._seen:
             return
-        self._seen.add(id(value))
+        self._seen.add((id(value), self._refuses))
         if isinstance(value, FunctionType):
-            self.found.update({value.__name__} & _CONSTRUCTORS)
+            self._add({value.__name__} & _CONSTRUCTORS)
             if self._is_own(value.__module__):
                 self._read_function(value)
         elif isinstance(value, type):
@@ -240,6 +252,11 @@ class _Words:
             self._each([*value, *value.values()])
         elif isinstance(value, tuple | list | set | frozenset):
             self._each(value)
+
+    def _add(self, *words: Iterable[str]) -> None:
+        self.found.update(*words)
+        if not self._refuses:
+            self.told.update(*words)
 
     def _each(self, values: Iterable[object]) -> None:
         for value in values:
@@ -291,18 +308,21 @@ class _Words:
         if code.co_filename not in self._files:
             self._files[code.co_filename] = _definitions(code.co_filename)
         for part in self._files[code.co_filename].get(code.co_firstlineno, ()):
+            refused = {id(node) for test in _refusals(part) for node in ast.walk(test)}
             for node in ast.walk(part):
+                around, self._refuses = self._refuses, self._refuses or id(node) in refused
                 self._read_node(node, function.__globals__)
+                self._refuses = around
 
     def _read_node(self, node: ast.AST, names: Mapping[str, object]) -> None:
         match node:
             case ast.Constant(value=str(text)):
                 self.read(text)
             case ast.Name(id=name):
-                self.found.update({name} & _NODES)
+                self._add({name} & _NODES)
                 self.read(names.get(name))
             case ast.Attribute(value=owner, attr=name):
-                self.found.update({name} & (_NODES | _CONSTRUCTORS | _MARKS), _operator(owner, name))
+                self._add({name} & (_NODES | _CONSTRUCTORS | _MARKS), _operator(owner, name))
                 self.read(self._of_module(owner, name, names))
             case ast.ImportFrom(module=module, level=level, names=brought):
                 package = str(names.get("__package__") or "")
@@ -313,6 +333,18 @@ class _Words:
             case ast.Import(names=brought):
                 for alias in brought:
                     self._read_import(alias.name, ())
+
+
+def _refusals(code: ast.AST) -> Iterator[ast.expr]:
+    """The conditions, each by itself, on which a function gives back what it was given, or a loop goes on."""
+    for node in ast.walk(code):
+        if not isinstance(node, ast.If) or node.orelse or len(node.body) != 1:
+            continue
+        match node.body[0]:
+            case ast.Continue() | ast.Raise() | ast.Return(value=None | ast.Name() | ast.Constant(value=None)):
+                any_of = isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.Or)
+                tests = node.test.values if any_of else [node.test]
+                yield from (test for test in tests if not isinstance(test, ast.UnaryOp | ast.BoolOp))
 
 
 def _content(cell: CellType) -> object:

@@ -308,6 +308,28 @@ def test_shapes_of_what_few_passes_name_are_told_apart(tmp_path: Path) -> None:
     assert found["Walks"].prim_shapes and not found["Walks"].telling_shapes
 
 
+def test_what_code_leaves_alone_tells_nothing_of_what_it_changes(tmp_path: Path) -> None:
+    path = tmp_path / "careful.py"
+    path.write_text(
+        "from tvm import tirx\n\n\n"
+        "def has(body, kind):\n    return kind in body\n\n\n"
+        "def jumps(body):\n    return 'break_loop' in body\n\n\n"
+        "def careful(func):\n    if has(func, tirx.While) or jumps(func):\n        return func\n"
+        "    return func + 1\n\n\n"
+        "def only(node):\n    if not isinstance(node, tirx.While):\n        return node\n    return node + 1\n\n\n"
+        "def both(node):\n    if jumps(node):\n        return None\n    return [jumps(node)]\n\n\n"
+        "def made(node):\n    if isinstance(node, tirx.While):\n        return node.body\n    return node\n\n\n"
+        "PASSES = {'Careful': careful, 'Only': only, 'Both': both, 'Made': made}\n",
+        encoding="utf-8",
+    )
+    passes = runpy.run_path(str(path), run_name="careful")["PASSES"]
+    rows = rows_from_contracts(passes, {name: {"phase": "tir", "form": "loops"} for name in passes})
+    found = {name: with_vocabulary(rows[name], passes[name]).fires.vocabulary for name in passes}
+    assert set(found["Careful"].prim_shapes) == {"counting_up", "jumps"}
+    telling = {name: vocabulary.telling_shapes for name, vocabulary in found.items()}
+    assert telling == {"Careful": (), "Only": ("counting_up",), "Both": ("jumps",), "Made": ("counting_up",)}
+
+
 def test_passes_of_blocks_get_the_shapes_of_the_fields_that_they_name(tmp_path: Path) -> None:
     """Statements in no block are nothing to them."""
     path = tmp_path / "of_fields.py"

@@ -108,13 +108,13 @@ def block_at(
     draft: FunctionDraft,
     name: str,
     loops: Sequence[Loop],
-    make: Callable[[list[Point]], Stmt],
+    make: Callable[[list[Point]], Stmt | BlockBody],
     *,
     kinds: Sequence[int] = (),
     annotations: Annotations | None = None,
 ) -> Stmt:
-    """A block with an axis for each of the loops, which are around it; `make` gets the points of its axes. kinds: those
-    of the axes, spatial if not given."""
+    """A block with an axis for each of the loops, which are around it; `make` gets the points of its axes and gives its
+    body, with an init where it has one. kinds: those of the axes, spatial if not given."""
     names = [tirx.Var(draft.new_name("v"), draft.index_dtype) for _ in loops]
     points = [
         Point(Term(var, draft.index_dtype, loop.point.term.range), loop.point.extent)
@@ -123,7 +123,9 @@ def block_at(
     domains = [tvm.ir.Range.from_min_extent(draft.number(0), loop.point.extent.expr) for loop in loops]
     every = kinds or [SPATIAL] * len(loops)
     iters = [tirx.IterVar(domain, var, kind) for domain, var, kind in zip(domains, names, every, strict=True)]
-    block = block_of(draft, iters, name, BlockBody(make(points)), annotations=annotations)
+    made = make(points)
+    body = made if isinstance(made, BlockBody) else BlockBody(made)
+    block = block_of(draft, iters, name, body, annotations=annotations)
     return s_tir.SBlockRealize([loop.point.term.expr for loop in loops], True, block)
 
 

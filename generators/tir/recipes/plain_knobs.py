@@ -202,6 +202,25 @@ class PartialBlockKnobs:
 
 
 @dataclass(frozen=True, slots=True)
+class MovedElementKnobs:
+    """Blocks in a row that compute each element from another place of the tensor before."""
+
+    lengths: tuple[int, int] = (2, 6)
+    """Of each dim: turning it round, or moving it on by one, is then no step that does nothing."""
+    square: float = 0.6
+    """Both dims are alike: then a step that turns them round gives a tensor of the same shape, whose memory a pass may
+    take for its own."""
+    steps: tuple[int, int] = (2, 5)
+    """Blocks, of which all but the last write tensors of the function's own."""
+    still: float = 0.3
+    """A step leaves the elements where they are: what a pass may do there it may not do elsewhere."""
+    earlier: float = 0.3
+    """A step reads a tensor before its own as well, which is then still needed."""
+    term: int = 4
+    """The most that is added for an element of a row: sums stay in what a tensor holds."""
+
+
+@dataclass(frozen=True, slots=True)
 class TurnKnobs:
     """Loops whose turns are not what their header says."""
 
@@ -333,6 +352,7 @@ class PlainKnobs:
     matches: MatchKnobs = MatchKnobs()
     dependences: DependenceKnobs = DependenceKnobs()
     parts: PartialBlockKnobs = PartialBlockKnobs()
+    moved: MovedElementKnobs = MovedElementKnobs()
     turns: TurnKnobs = TurnKnobs()
     overwritten: OverwrittenKnobs = OverwrittenKnobs()
     rounds: RoundKnobs = RoundKnobs()

@@ -20,6 +20,7 @@ from generators.tir.recipes import (
     kernel_blocks,
     loop_headers,
     matched_regions,
+    moved_elements,
     narrow_floats,
     no_ops,
     overwritten,
@@ -60,6 +61,7 @@ PRIM_RECIPES: dict[str, PrimRecipe] = join(
         *kernel_blocks.RECIPES,
         *loop_headers.RECIPES,
         *matched_regions.RECIPES,
+        *moved_elements.RECIPES,
         *narrow_floats.RECIPES,
         *no_ops.RECIPES,
         *overwritten.RECIPES,
@@ -85,7 +87,7 @@ PRIM_RECIPES: dict[str, PrimRecipe] = join(
 )
 
 
-ON_BLOCKS, ON_LOOPS = ("partial_blocks",), ("dependences", "turns", "rounds", "remains")
+ON_BLOCKS, ON_LOOPS = ("partial_blocks", "moved_elements"), ("dependences", "turns", "rounds", "remains")
 """Shapes of which no pass looks for any, and nearly every one that changes blocks or loops has to leave some alone."""
 
 

@@ -9,6 +9,7 @@ os.environ.setdefault("TVM_NUM_THREADS", "1")
 
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from oracles.reference.errors import Trap
 from tests.generators.tir.test_prim_recipes import tensors
 
 DRAWS = 60
-(BLOCKS,), (LOOPS, TURNS, *_) = ON_BLOCKS, ON_LOOPS
+(BLOCKS, MOVES), (LOOPS, TURNS, *_) = ON_BLOCKS, ON_LOOPS
 
 
 @cache
@@ -144,6 +145,25 @@ def narrow(product: Any) -> Any:
     return tirx.Cast(str(a.ty.dtype), tirx.Mul(a.value, b.value)) if a.value.ty == b.value.ty else product
 
 
+def stored_across(store: Any) -> Any:
+    return tirx.BufferStore(store.buffer, store.value, store.indices[::-1]) if is_square(store.buffer) else store
+
+
+def is_square(buffer: Any) -> bool:
+    return len(buffer.shape) == 2 and bool(tvm_ffi.structural_equal(*buffer.shape))
+
+
+def in_one_memory(block: Any) -> Any:
+    """A tensor takes the memory of the one before, also where its elements come from other places."""
+    buffers = list(block.alloc_buffers)
+    pairs = [(a, b) for a, b in pairwise(buffers) if tvm_ffi.structural_equal(a.ty, b.ty)]
+    if not pairs:
+        return block
+    (first, second), kept = pairs[0], [one for one in buffers if not one.same_as(pairs[0][1])]
+    body = tvm_ffi.structural_map(block.body, [(type(second), lambda one: first if one.same_as(second) else one)])
+    return s_tir.SBlock(*(block.iter_vars, block.reads, block.writes, block.name_hint, body, block.init, kept))
+
+
 def differ(before: list[np.ndarray], after: Any, program: Program) -> bool:
     """Whether the module gives other results, or has no meaning any more."""
     try:
@@ -169,6 +189,8 @@ def differ(before: list[np.ndarray], after: Any, program: Program) -> bool:
         (BLOCKS, s_tir.SBlockRealize, whole, 12),
         (BLOCKS, s_tir.SBlock, begun, 4),
         (BLOCKS, tirx.IfThenElse, taken, 4),
+        (MOVES, tirx.BufferStore, stored_across, 20),
+        (MOVES, s_tir.SBlock, in_one_memory, 8),
         (TURNS, tirx.For, backwards, 8),
         (TURNS, tirx.Evaluate, staying, 4),
         (TURNS, tirx.IfThenElse, taken, 12),
@@ -187,7 +209,7 @@ def test_what_does_not_ask_changes_numbers(name: str, kind: type, change: Callab
 OF_ONE_KIND = ("joined_loops", "kept_values", "last_turns", "recurrences", "narrow_products", "counting_up")
 
 
-@pytest.mark.parametrize("name", [LOOPS, TURNS, BLOCKS, *OF_ONE_KIND])
+@pytest.mark.parametrize("name", [LOOPS, TURNS, BLOCKS, MOVES, *OF_ONE_KIND])
 def test_everything_that_is_drawn_has_a_meaning(name: str) -> None:
     assert len(drawn(name)) > DRAWS // 2
     for program in drawn(name):
