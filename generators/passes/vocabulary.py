@@ -342,8 +342,11 @@ def _refusals(code: ast.AST) -> Iterator[ast.expr]:
             continue
         match node.body[0]:
             case ast.Continue() | ast.Raise() | ast.Return(value=None | ast.Name() | ast.Constant(value=None)):
-                any_of = isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.Or)
-                tests = node.test.values if any_of else [node.test]
+                match node.test:
+                    case ast.BoolOp(op=ast.Or(), values=tests):
+                        pass
+                    case test:
+                        tests = [test]
                 yield from (test for test in tests if not isinstance(test, ast.UnaryOp | ast.BoolOp))
 
 
