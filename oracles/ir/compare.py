@@ -105,24 +105,39 @@ _NUMBERS = (tirx.IntImm, tirx.FloatImm)
 def first_changed_node(one: Node, other: Node) -> str:
     """How the first node in which two modules differ comes back: "If comes back as SeqExpr", or with another field.
 
-    A computation that the parser folds counts as one kind, whatever its operator."""
+    A computation that the parser folds, to a constant or to one of its operands, counts as one kind, whatever its
+    operator. A plain Python value that stands for a node, as 1 does for an IntImm, is told by its type."""
     found = tvm_ffi.get_first_structural_mismatch(one, other, map_free_vars=True)
     if found is None:
         return "everything comes back"
-    (*around, left), (*_, right) = (
-        list(_nodes_along(root, path)) for root, path in zip((one, other), found, strict=True)
-    )
+    ours, theirs = (list(_nodes_along(root, path)) for root, path in zip((one, other), found, strict=True))
+    if isinstance(ours[-1], _PLAIN) and isinstance(theirs[-1], _PLAIN):
+        del ours[-1], theirs[-1]
+    (*around, left), right = ours, theirs[-1]
     before, after = _kind(left), _kind(right)
     if before != after:
-        folded = isinstance(right, _NUMBERS) and isinstance(getattr(left, "ty", None), T.PrimType)
-        return f"{'what is computed' if folded else before} comes back as {'a constant' if folded else after}"
+        if _is_folded(left, right):
+            return "what is computed comes back folded"
+        return f"{before}{f' in {_kind(around[-1])}' if isinstance(right, _PLAIN) else ''} comes back as {after}"
     fields = [step.key for step in found[0].to_steps() if step.kind == AccessKind.ATTR]
     place = f" in {_kind(around[-1])}" if around else ""
     return f"{before}{place} comes back with another {fields[-1] if fields else 'content'}"
 
 
+def _is_folded(computed: Node, again: Node) -> bool:
+    """Whether a primitive expression has become a number, or one of its operands."""
+    if not isinstance(getattr(computed, "ty", None), T.PrimType):
+        return False
+    operands = [getattr(computed, field) for field in ("a", "b") if hasattr(computed, field)]
+    return isinstance(again, _NUMBERS) or any(equal(operand, again) for operand in operands)
+
+
+_PLAIN = (bool, int, float, str)
+
+
 def _nodes_along(root: Node, path: AccessPath) -> Iterator[Node]:
-    """The nodes of the IR from the root to where the path ends, or to the last that Python can reach."""
+    """The nodes of the IR from the root to where the path ends, or to the last that Python can reach; a plain value
+    of Python that stands at the end too."""
     here = root
     yield here
     for step in path.to_steps():
@@ -130,7 +145,9 @@ def _nodes_along(root: Node, path: AccessPath) -> Iterator[Node]:
             here = getattr(here, step.key) if step.kind == AccessKind.ATTR else here[step.key]
         except (AttributeError, LookupError, TypeError, ValueError):
             return
-        if isinstance(here, tvm_ffi.Object) and not isinstance(here, tvm_ffi.Array | tvm_ffi.Map):
+        if isinstance(here, _PLAIN) or (
+            isinstance(here, tvm_ffi.Object) and not isinstance(here, tvm_ffi.Array | tvm_ffi.Map)
+        ):
             yield here
 
 

@@ -1,4 +1,4 @@
-"""[TVMScript] TVMScript does not read back what it writes: script parses to another module: what is computed comes back as a constant
+"""[TVMScript] TVMScript does not read back what it writes: script parses to another module: what is computed comes back folded
 
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import os, sys

@@ -62,7 +62,7 @@ def _rewritten(draft: FunctionDraft, weight: DraftTensor, layout: _Layout) -> St
 
     axes = [BlockAxis(SPATIAL, dim) for dim in weight.dims]
     nest = draw_nest(draft, draft.new_name("rewrite"), axes, body, plain=True)
-    notes = {_MARK: tirx.IntImm("int32", 0 if draft.source.flip(KNOBS.weights.skipped) else 1)}
+    notes = {_MARK: 0 if draft.source.flip(KNOBS.weights.skipped) else 1}
     return tvm_ffi.structural_map(nest, (s_tir.SBlock, lambda block: annotated_block(block, notes)))
 
 
