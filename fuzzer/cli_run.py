@@ -19,7 +19,10 @@ Seed = Annotated[int | None, typer.Option(help="Campaign seed. [default: random,
 Jobs = Annotated[int | None, typer.Option(help="Worker processes. [default: CPUs]")]
 Targets = Annotated[list[str] | None, typer.Option(help="llvm, cuda or cuda-cpu; repeatable.")]
 Passes = Annotated[str | None, typer.Option(help="Names, or @relax, @tir, @pipelines.", metavar="A,B")]
-Oracles = Annotated[str | None, typer.Option(help="Oracles by name. [default: all]", metavar="A,B")]
+Oracles = Annotated[
+    str | None,
+    typer.Option(help="Oracles by name; costly ones are then asked more often. [default: all]", metavar="A,B"),
+]
 Corpus = Annotated[
     Path | None,
     typer.Option(

@@ -27,6 +27,7 @@ class Plan:
     """What a campaign's workers must know once: how cases are drawn and which oracles judge them.
 
     targets: a case is for one of them, see `at`. under_test: pass names, empty for all. oracles: names, empty for all.
+    often: whether these oracles are asked more often than where all are.
     load: the user's file, or None.
     build_share: how often building and running is judged as well. scratch: where reduced cases are left.
     phase: where modules stand before any pass, a `generators.passes.row.Phase` by value; drawn ones are high-level.
@@ -40,6 +41,7 @@ class Plan:
     under_test: tuple[str, ...] = ()
     kinds: tuple[Kind, ...] = ()
     oracles: tuple[str, ...] = ()
+    often: bool = False
     load: str | None = None
     build_share: float = 0.15
     deadline_s: float = 20.0

@@ -25,6 +25,7 @@ def plan_of(settings: Settings, scratch: Path) -> Plan:
         under_test=under_test,
         kinds=kinds,
         oracles=settings.oracles,
+        often=bool(settings.oracles),
         load=str(settings.load.absolute()) if settings.load else None,
         scratch=str(scratch),
         corpus=str(settings.corpus.absolute()) if settings.corpus else None,

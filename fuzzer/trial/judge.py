@@ -68,11 +68,7 @@ class _Trial:
 
     def is_asked(self, row: Oracle) -> bool:
         """Whether an oracle has its turn now, by its share."""
-        if self.options.force:
-            return True
-        share = row.share
-        if self.options.only is not None and row.share_of_chosen is not None:
-            share = row.share_of_chosen
+        share = self.options.share_of(row)
         return share >= 1.0 or self.source.flip(share)
 
 

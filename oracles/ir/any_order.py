@@ -28,10 +28,10 @@ def _unordered(function: BaseFunc) -> Hashable:
     bound: Counter[int] = Counter()
     for block in function.body.blocks:
         for binding in block.bindings:
-            value = hash((_said(binding.value, known), _hashed(T.type_of(binding.var))))
+            value = hash((_meaning(binding.value, known), _hashed(T.type_of(binding.var))))
             known[binding.var] = value
             bound[value] += 1
-    return _signature(function), frozenset(bound.items()), _said(function.body.body, known)
+    return _signature(function), frozenset(bound.items()), _meaning(function.body.body, known)
 
 
 def _signature(function: RelaxFunction) -> Hashable:
@@ -39,7 +39,7 @@ def _signature(function: RelaxFunction) -> Hashable:
     return types, _hashed(T.return_type(function)), _hashed(function.attrs)
 
 
-def _said(value: Node, known: Mapping[Var, int]) -> Hashable:
+def _meaning(value: Node, known: Mapping[Var, int]) -> Hashable:
     """A value by what it is, and by what the variables in it are bound to."""
     return _hashed(value), tuple(known.get(var) for var in relax.analysis.free_vars(value))
 
