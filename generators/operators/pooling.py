@@ -38,10 +38,13 @@ def out_extent(n: int, kernel: int, stride: int, dilation: int, head: int, tail:
     return windows - 1 if ceil and (windows - 1) * stride >= n + head else windows
 
 
-def _every_window_sees_data(windows: int, n: int, kernel: int, stride: int, dilation: int, head: int) -> bool:
-    """Whether no window lies in padding alone, where a maximum has no documented value."""
+def _all_windows_see_data(n: int, kernel: int, stride: int, dilation: int, head: int, tail: int, ceil: bool) -> bool:
+    """Whether there are windows, and none lies in padding alone, where a maximum has no documented value."""
+    if n + head + tail < window_extent(kernel, dilation):
+        return False
+    windows = out_extent(n, kernel, stride, dilation, head, tail, ceil)
     starts = (i * stride - head for i in range(windows))
-    return all(any(0 <= start + k * dilation < n for k in range(kernel)) for start in starts)
+    return windows > 0 and all(any(0 <= start + k * dilation < n for k in range(kernel)) for start in starts)
 
 
 def draw_windows(
@@ -51,15 +54,13 @@ def draw_windows(
     columns: list[tuple[int, int, int, int, int]] = []
     for n in sizes:
         kernel, stride, dilation = favour(source, 2, 3, 1), favour(source, 2, 1, 3), favour(source, *dilations)
-        head = source.integer(0, kernel - 1) if source.flip() else 0
+        head = source.integer(1, kernel - 1) if kernel > 1 and source.flip() else 0
         tail = head if source.flip(KNOBS.windows.symmetric_padding) else source.integer(0, kernel - 1)
         if columns and source.flip(KNOBS.windows.same_window):
             kernel, stride, dilation, head, tail = columns[0]
-        fits = n + head + tail >= window_extent(kernel, dilation)
-        windows = out_extent(n, kernel, stride, dilation, head, tail, ceil) if fits else 0
-        if windows < 1 or not _every_window_sees_data(windows, n, kernel, stride, dilation, head):
-            kernel, dilation, head, tail = 1, 1, 0, 0
-        columns.append((kernel, stride, dilation, head, tail))
+        column = (kernel, stride, dilation, head, tail)
+        simpler = (column, (kernel, stride, 1, head, tail), (kernel, stride, 1, 0, 0), (1, stride, 1, 0, 0))
+        columns.append(next((one for one in simpler if _all_windows_see_data(n, *one, ceil)), simpler[-1]))
     return columns
 
 
