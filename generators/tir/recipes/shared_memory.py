@@ -204,7 +204,7 @@ def _copied(source: Source) -> PrimProgram:
 
 def _marked(key: str, draft: FunctionDraft, number: int, body: Stmt) -> Stmt:
     """A body under an attribute with a number."""
-    return tirx.AttrStmt(tirx.IntImm("int32", 0), key, tirx.IntImm("int32", number), body)
+    return tirx.AttrStmt(0, key, tirx.IntImm("int32", number), body)
 
 
 def _copy(kernel: TiledKernel, scope: str) -> tuple[DraftTensor, Stmt]:
