@@ -18,7 +18,8 @@ The rules:
   checks of one function (places have no line numbers, which change with every release). In a file that several passes
   use the pass counts too. The message of a check in a library (constructors, casts, containers, type inference,
   schedule primitives) describes its argument: there the caller counts and not the message, since one wrong caller
-  fails many checks. Which intrinsic a code generator lacks does not count, since that depends on the dtype.
+  fails many checks. Which intrinsic a code generator lacks does not count, since that depends on the dtype; a function
+  that it calls and CUDA does not have does, since each has a rule of its own.
 - A wrong structure: the pass and the kind of binding that breaks, whatever else the module shows. This includes an
   analyzer that is given one variable twice, and what code generation raises on such a module.
 - A wrong result: the pass, the kind of difference (value, shape, dtype, data-race, ...) and the shape of the rewrite
@@ -92,6 +93,7 @@ from oracles.verdict import (
     DOES_NOT_BUILD,
     DOES_NOT_RUN,
     INPUT_CHANGED,
+    NO_SUCH_FUNCTION,
     WRONG_RESULT,
     Failed,
     wrong_call,
@@ -131,7 +133,7 @@ class FailureFacts:
     the primitive; misdone: what a wrong one did that none may do, or that a pass left the program as it was.
     changes_input: the pass changed the module that it was given. earlier: for built code that ends its process, the
     wrong result that the reference finds after the pass `running`. floats: dtypes of the module's floats other than
-    float32, to which reduction changes all that it can.
+    float32, to which reduction changes all that it can. threads: it is built for CUDA.
     """
 
     running: str = ""
@@ -154,6 +156,7 @@ class FailureFacts:
     earlier: Failed | None = None
     floats: tuple[str, ...] = ()
     misdone: str = ""
+    threads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +253,8 @@ def _thrown(failed: Failed, running: str, known: FailureFacts) -> Cause:
         return Cause(known.broken_by or running, known.broken)
     passed, said = sites(failed.detail), message_of(failed)
     if not passed or is_of_others(failed.detail):
-        return Cause(running, said, certain=bool(passed))
+        lacks = failed.message.startswith(NO_SUCH_FUNCTION)  # Its name is the code generator's.
+        return Cause(running, failed.message if lacks else said, certain=lacks or bool(passed))
     site = passed[-1]
     if is_telling(site) or is_own(site, running):
         return Cause("", _of_any_intrinsic(site, said, known), place=str(site))
@@ -312,10 +316,12 @@ _INTRINSIC = re.compile(r"\btirx\.\w+")
 
 
 def _of_any_intrinsic(site: ThrowSite, said: str, known: FailureFacts) -> str:
-    """A message of a code generator: the dtype decides which intrinsics it has no code for."""
+    """A message of a code generator: the dtype decides which intrinsics it has no code for. That for CUDA is built on
+    that for C, and has rules of its own."""
     if not site.file.startswith("src/target/") or not _INTRINSIC.search(said):
         return said
-    of = f" of {', '.join(known.floats)}" if known.floats else ""
+    of = " for CUDA" if known.threads else ""
+    of += f" of {', '.join(known.floats)}" if known.floats else ""
     return f"{_INTRINSIC.sub('<intrinsic>', said)}{of}"
 
 

@@ -98,6 +98,7 @@ _STEPS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<=function call )\S.*?(?= occurs\b)"), "<ir>"),
     (re.compile(r"(?<=impure call: )\S.*"), "<ir>"),
     (re.compile(r"(?<=[Bb]uffers )\w+ and \w+"), "<name> and <name>"),
+    (re.compile(r"(?<=same relax var: )\w+"), "<name>"),
     (re.compile(r"(?<=between the groups )\w+ and \w+(?= are in)"), "<name> and <name>"),
     (re.compile(r"(?<=input buffer )\w+(?= is not allocated)"), "<name>"),
     (re.compile(r"(?<=for new iter value )\w+"), "<name>"),

@@ -26,7 +26,7 @@ from generators.targets import DEFAULT, TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS
 from oracles.evidence import CLOSED_DESCRIPTORS, Died, Hung, OutOfMemory
 from oracles.scripts import Script
-from oracles.verdict import CRASH, DOES_NOT_RUN, HANG
+from oracles.verdict import CRASH, DOES_NOT_RUN, HANG, NVCC_SAYS
 
 DEADLINE_S, HANG_S, SLEEPS_S = 120, 15, 60
 """Seconds after which a script ends itself. One that shows a hang does so after HANG_S of the CPU, however busy the
@@ -173,6 +173,7 @@ def _oracle_check(parts: _Parts, given: str) -> _Check:
         target=parts.target,
         build_target=target,
         compiled=compiled,
+        of_nvcc=of_nvcc(parts.stored),
         device=built.device,
         evidence=parts.stored.evidence,
         build=CPU_BUILDS.get(parts.stored.oracle),
@@ -221,7 +222,13 @@ def _around(parts: _Parts, check: _Check) -> dict[str, object]:
         "bounds_memory": isinstance(stored.evidence, OutOfMemory),
         "kernels": TARGETS[stored.case.target].threads and (check.names_target or check.builds),
         "on_device": built.on_device,
+        "of_nvcc": of_nvcc(stored),
     }
+
+
+def of_nvcc(stored: StoredCase) -> bool:
+    """Whether the failure is that nvcc refuses the kernels: TVM asks it where a device is, and a script anywhere."""
+    return (stored.message or "").startswith(NVCC_SAYS)
 
 
 def closes_descriptors(stored: StoredCase) -> bool:

@@ -191,6 +191,8 @@ class BuildTrial:
                 return Failed(DOES_NOT_RUN, in_a_line(outcome), message, CODEGEN)
             case Unsure():
                 return outcome.verdict
+            case Wrong(symptom, message, traceback=traceback) if symptom == DOES_NOT_BUILD:
+                return Failed(symptom, message, traceback or message, CODEGEN)
             case Wrong(symptom, message, call, evidence):
                 if lost:
                     return Skipped(lost)

@@ -20,12 +20,12 @@ from oracles.activities import Announce, Building
 from oracles.builds import build as llvm
 from oracles.builds import cuda_device, needs
 from oracles.builds.cuda_cpu import machine, to_ptx
+from oracles.builds.nvcc_says import said_by_nvcc
 from oracles.evidence import Evidence, HostTouchesDevice, InKernel, OrderOfThreads
 from oracles.reference.calling import Calling, Run
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Unsure, Wrong
 from oracles.trace import Bench
-from oracles.tvm_errors import headline
 from oracles.verdict import BUILD, CODEGEN, DOES_NOT_BUILD, Failed, Skipped
 
 RunOutcome: TypeAlias = "None | Wrong | Unsure"
@@ -134,8 +134,7 @@ def refused(source: machine.NotCompiled) -> Failed | Skipped:
         return Skipped("cuda-cpu: source not known to our header, and nvcc takes too long")
     if complaint is None:
         return Skipped("cuda-cpu: source not known to our header")
-    first = next((line for line in complaint.splitlines() if "error" in line), complaint)
-    return Failed(DOES_NOT_BUILD, f"nvcc: {headline(first)}", f"{complaint}\n{source.cuda}", CODEGEN)
+    return Failed(DOES_NOT_BUILD, said_by_nvcc(complaint), f"{complaint}\n{source.cuda}", CODEGEN)
 
 
 def unusable(target: str) -> str | None:

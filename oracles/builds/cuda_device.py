@@ -34,6 +34,7 @@ from generators.passes.table import rest_of_tir_pipeline, the
 from generators.tvm_api import Device, Executable, IRModule, RuntimeTensor, Target
 from oracles.builds import build as llvm
 from oracles.builds.cuda_cpu.lowering import NO_COMPILER
+from oracles.builds.nvcc_says import said_by_nvcc
 from oracles.builds.tir_build import compiled_from
 from oracles.evidence import HostTouchesDevice, Hung
 from oracles.forked import Ended, forked
@@ -67,7 +68,6 @@ _HOST_CALLS = ("tirx.tvm_call_packed", "tirx.tvm_call_cpacked")
 _NVCC_FLAGS = "NVCC_APPEND_FLAGS"
 """What nvcc reads more flags from (NVIDIA, "NVCC Environment Variables")."""
 _NO_MEMORY = re.compile(r"out of memory|OUT_OF_MEMORY|cudaErrorMemoryAllocation")
-_COMPLAINT = re.compile(r"\b(?:error|fatal)\s*: ([^\n]*)")
 _STARTED_ABOVE = "cudaErrorInitializationError"
 _FAULT = re.compile(r"[^\n]*(?:CUDA|an illegal|unspecified launch)[^\n]*")
 _SAID = 20_000
@@ -278,17 +278,15 @@ _ONES = carried(np.ones(4), "float32")
 def _said_by_nvcc(message: str) -> str | None:
     """The first complaint of nvcc in an error, which begins with the whole source; None where it is not of nvcc."""
     _, mark, complaints = message.partition("Compilation error:")
-    if not mark:
-        return None
-    found = _COMPLAINT.search(complaints)
-    return f"nvcc: {found[1] if found else headline(complaints)}"
+    return said_by_nvcc(complaints) if mark else None
 
 
 def _not_compiled(error: Raised) -> Wrong | Unsure:
     if states_limit(error):
         return Unsure(f"rejected: {CODEGEN}: {error.kind}")
-    said = _said_by_nvcc(error.message) or in_a_line(error)
-    return Wrong(DOES_NOT_BUILD, said, 0)
+    if (said := _said_by_nvcc(error.message)) is not None:
+        return Wrong(DOES_NOT_BUILD, said, 0)
+    return Wrong(DOES_NOT_BUILD, in_a_line(error), 0, traceback=error.traceback)
 
 
 def _of_the_end(ended: Ended, built: DeviceModule, running: bool, said: str) -> Wrong | Unsure:

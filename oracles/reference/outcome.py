@@ -42,6 +42,8 @@ class Wrong:
     evidence: Evidence | None = None
     how: str = ""
     """What the bound is, where it is not the worst case."""
+    traceback: str = ""
+    """Of what was raised before anything ran."""
 
 
 @dataclass(frozen=True, slots=True)

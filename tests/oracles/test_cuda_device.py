@@ -363,6 +363,11 @@ def test_what_one_round_leaves_shows_in_the_next(stand_in: None, monkeypatch: py
     ("kind", "text", "message"),
     [
         ("RuntimeError", "int x;\nCompilation error:\nk.cu(3): error: no such type\nk.cu(4): error: b", "no such type"),
+        (
+            "RuntimeError",
+            'int x;\nCompilation error:\nk.cu(3): error: identifier "hnearbyint" is undefined\n  y = hnearbyint(x);\n',
+            "CUDA lacks hnearbyint",
+        ),
         ("RuntimeError", "int x;\nCompilation error:\nptxas fatal : too much shared data\n", "too much shared data"),
         ("ValueError", "no code for it", "ValueError: no code for it"),
     ],
@@ -371,6 +376,11 @@ def test_what_does_not_build_says_why(kind: str, text: str, message: str) -> Non
     found = cuda_device._not_compiled(Raised(kind, text))
     assert isinstance(found, Wrong) and found.symptom == "does not build"
     assert found.message == (f"nvcc: {message}" if kind == "RuntimeError" else message)
+
+
+def test_what_tvm_raises_in_a_build_keeps_the_place() -> None:
+    found = cuda_device._not_compiled(Raised("InternalError", "no code for it", traceback="in codegen_cuda.cc"))
+    assert isinstance(found, Wrong) and found.traceback == "in codegen_cuda.cc"
 
 
 def test_the_witnesses_have_the_device_among_them(stand_in: None) -> None:

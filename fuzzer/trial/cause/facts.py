@@ -34,6 +34,7 @@ from fuzzer.trial.own_faults import OwnFaults
 from fuzzer.trial.repertoire import Repertoire
 from generators.passes.row import PassRow
 from generators.passes.traits import Asks, Evaluates
+from generators.targets import TARGETS
 from oracles.checks import executable
 from oracles.checks.legalised import LEGALIZE
 from oracles.evidence import Died, Hung, OutOfMemory
@@ -169,6 +170,7 @@ def _of_module(look: Look, running: str = "", called: str = "") -> FailureFacts:
         each=row is not None and (row.has(Asks) or has_code_for_each(row)),
         holds=contents(module),
         floats=odd_floats(module),
+        threads=TARGETS[look.plan.target].threads,
     )
 
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from corpus.causes.cause import FailureFacts
 from corpus.causes.throw_site import sites
 from fuzzer.trial.cause.look import Look
-from fuzzer.trial.cause.of_step import of_step
+from fuzzer.trial.cause.of_step import of_part, of_step
 from fuzzer.trial.cause.seen_at_once import has_code_for_each, operators_in
 from fuzzer.trial.cause.taken import Taken
 from generators.passes.table import TIR_PIPELINE
 from oracles.broken import IN_TIR, broken, retyped, types_of
-from oracles.checks import well_formed
+from oracles.checks import device_memory, well_formed
 from oracles.checks.legalised import LEGALIZE
 from oracles.evidence import AnotherForm, Died
 from oracles.ir.kinds import words_of
@@ -24,8 +24,8 @@ from oracles.trace import outcome_at
 from oracles.verdict import CODEGEN, DOES_NOT_RUN, LOWERING, Failed
 from oracles.workbench import Workbench
 
-_MEETS_DEFINITIONS = "tirx::VarUseDefAnalyzer::HandleDef"
-"""What refuses a variable that is used before its definition: whichever pass has put the use there."""
+_MEETS_DEFINITIONS = ("tirx::VarUseDefAnalyzer::HandleDef", "tirx::BufferFlattener::Lookup")
+"""What refuses a variable or a buffer that is used before its definition: whichever pass has put the use there."""
 
 
 def of_codegen(look: Look) -> FailureFacts:
@@ -46,12 +46,15 @@ def of_codegen(look: Look) -> FailureFacts:
 
 
 def broken_before(look: Look) -> FailureFacts | None:
-    """Of code generation that raises: the pass after which PrimFuncs are ill-formed, and how; None for none."""
-    bench, used_early = look.bench(), sites(look.failed.detail)[-1].function == _MEETS_DEFINITIONS
+    """Of code generation that raises: the pass after which PrimFuncs are ill-formed, and how, or the one that should
+    have refused host code that touches memory of a device, which no later pass expects; None for none."""
+    bench, used_early = look.bench(), sites(look.failed.detail)[-1].function in _MEETS_DEFINITIONS
     for taken in look.steps(bench):
         step = taken.step
         if step.after is None:
             return None
+        if isinstance(let_pass := device_memory.judge(step, bench), Failed):
+            return FailureFacts(earlier=let_pass, running=step.call.name)
         if used_early and isinstance(refused := well_formed.judge(step, bench), Failed):
             return FailureFacts(earlier=refused, running=step.call.name)
         if (what := broken(step.before, step.after, first=IN_TIR)) is not None:
@@ -103,7 +106,7 @@ def _wrong_in(look: Look, steps: Iterator[Taken], bench: Workbench) -> FailureFa
         if isinstance(outcome, Wrong) and not unsure:
             earlier = Failed(outcome.symptom, outcome.message, evidence=outcome.evidence)
             of_pass = replace(look, failed=earlier, culprit=step.call.name)
-            return replace(of_step(of_pass, taken), earlier=earlier, running=step.call.name)
+            return replace(of_part(of_pass, taken), earlier=earlier, running=step.call.name)
         unsure = isinstance(outcome, Unsure)
         if breaks is None and broken(step.before, step.after) is not None:
             breaks = taken

@@ -11,7 +11,11 @@ from fuzzer.trial.cause.failing_operator import last_note
 from fuzzer.trial.cause.look import Look
 from fuzzer.trial.unjudged import steps_of
 from generators.passes.row import Phase
-from oracles.builds.build import lowered_by, passes_to_come
+from generators.targets import TARGETS
+from oracles.builds.build import lowered_by
+from oracles.builds.builders import BUILDERS
+from oracles.builds.cuda_cpu.lowering import source_alone
+from oracles.builds.needs import CUDA_CPU, LLVM
 from oracles.builds.tir_build import compiled_from
 from oracles.checks import pipelines
 from oracles.nested import innermost, running_at_end
@@ -38,14 +42,22 @@ def running_when_raised(look: Look, note: Callable[[Sequence[str]], None] = lamb
         if step.end is None:
             return step.call.name
         position = step.end
-    lowered = lowered_by(passes_to_come(position.module, position.phase), position.module, position.phase, bench)
+    threads = TARGETS[look.plan.target].threads
+    names = BUILDERS[CUDA_CPU.name if threads else LLVM.name].passes(position.module, position.phase)
+    # The schedule for threads changes the module that it is given.
+    lowered = lowered_by(names, position.module.clone(), position.phase, bench)
     if not isinstance(lowered, tuple):
         return lowered.culprit
     module, phase = lowered
-    target = tvm.target.Target({"kind": "llvm", "opt-level": 0})
-    return _of_table(
-        look, running_at_end(lambda seen: bench.guarded(lambda: compiled_from(module, target, phase), seen), note)
-    )
+    host = {"kind": "llvm", "opt-level": 0}
+    target = tvm.target.Target({"kind": "cuda", "arch": "sm_90"}, host=host) if threads else tvm.target.Target(host)
+
+    def compiled() -> None:
+        """No compiler for devices is asked: it runs no pass."""
+        with source_alone(), target:
+            compiled_from(module, target, phase, threads=threads)
+
+    return _of_table(look, running_at_end(lambda seen: bench.guarded(compiled, seen), note))
 
 
 def running_at_death(look: Look) -> str:

@@ -98,7 +98,7 @@ def lower(module: IRModule, phase: Phase) -> Lowered:
 
     compilation_pipeline.register_tir_pipeline(_PIPELINE, pipeline)
     config = {"tirx.disable_assert": True}
-    with _source_alone(), target, tvm.transform.PassContext(opt_level=OPT_LEVEL, config=config):
+    with source_alone(), target, tvm.transform.PassContext(opt_level=OPT_LEVEL, config=config):
         executable = relax.build(module, target, relax_pipeline=None, tir_pipeline=_PIPELINE)
         sources = [
             tvm.get_global_func("target.build.cuda")(device, target).inspect_source("cuda") for device in devices
@@ -108,7 +108,7 @@ def lower(module: IRModule, phase: Phase) -> Lowered:
 
 
 @contextmanager
-def _source_alone() -> Iterator[None]:
+def source_alone() -> Iterator[None]:
     """While it lasts, code generation for CUDA asks no compiler, as it does where a driver is
     (src/backend/cuda/codegen/cuda_fallback_module.h)."""
     before = os.environ.get(NO_COMPILER)
@@ -184,4 +184,4 @@ def _bytes(buffer: Buffer, values: Mapping[Var, float]) -> int | None:
     return (before + elements if elements else 0) * int(dtype.lanes) * -(-int(dtype.bits) // 8)
 
 
-__all__ = ["NO_COMPILER", "NO_DEVICE", "SHARED_BYTES", "KernelLaunch", "Lowered", "lower"]
+__all__ = ["NO_COMPILER", "NO_DEVICE", "SHARED_BYTES", "KernelLaunch", "Lowered", "lower", "source_alone"]
