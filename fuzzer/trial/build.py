@@ -14,7 +14,8 @@ from fuzzer.trial.experiment import Experiment
 from fuzzer.trial.options import JudgeOptions
 from fuzzer.trial.record import Record
 from generators.passes.row import Meaning, Phase
-from generators.passes.table import default_call
+from generators.passes.table import default_call, rest_of_tir_pipeline
+from generators.passes.traits import KeepsItsMark
 from generators.source import Source
 from generators.targets import TARGETS
 from oracles.activities import Building
@@ -122,6 +123,8 @@ def not_to_be_built(last: Position, steps: Sequence[Step], applied: Sequence[str
         return Skipped("build: operators that only a pass before LegalizeOps lowers")
     if threads and last.phase >= Phase.PACKED:
         return Skipped("build: host and device functions have been parted")
+    if again := {s.call.name for s in steps if s.row.has(KeepsItsMark)} & set(rest_of_tir_pipeline(last.phase)):
+        return Skipped(f"build: {', '.join(sorted(again))} would come again, and is not for its own result")
     if last.between:
         name = next((s.call.name for s in steps if s.end is not None and s.end.between), "a pass")
         return Skipped(f"build: {name}, out of its phase, left the module between two: what is to come is unknown")

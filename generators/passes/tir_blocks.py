@@ -11,7 +11,7 @@ from generators.passes.options import SIMPLIFY
 from generators.passes.phases import at, span
 from generators.passes.row import Fires, PassRow, Phase, Place, Promise, Rate
 from generators.passes.tir_row import AGAIN, tir_row
-from generators.passes.traits import MakesLoops, PreparedBy, Refuses
+from generators.passes.traits import KeepsItsMark, MakesLoops, PreparedBy, Refuses
 
 _CURRENT = "tvm.target.Target.current()"
 _WITH_HOST = f"{_CURRENT}.with_host({_CURRENT}.host or {_CURRENT})"
@@ -89,6 +89,7 @@ ROWS: tuple[PassRow, ...] = (
         "src/s_tir/transform/memhammer_lower_auto_copy.cc: annotated copies of GPUs",
         Place(at(Phase.COMPACT)),
         fires=replace(marks.on_threads("auto_copy", "fragment_copies", "mma_copies"), favoured=("auto_copy",)),
+        traits=(KeepsItsMark(),),
     ),
     tir_row(
         "s_tir.UnifyThreadBinding",

@@ -57,6 +57,12 @@ class FirstOnly(Trait):
 
 
 @dataclass(frozen=True, slots=True)
+class KeepsItsMark(Trait):
+    """What it has rewritten still carries the mark that it looks for: it is not for its own result, also not where a
+    build applies the rest of a pipeline that has it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Overwrites(Trait):
     """Afterwards calls that count as pure overwrite values in place. Passes that replace a value by an equal one do not
     expect that, so that only lowering may follow (relax.op.call_tir_inplace warns of it)."""

@@ -153,6 +153,16 @@ class Module:
 """
 
 
+def test_a_pass_that_leaves_its_mark_is_not_applied_to_its_own_result() -> None:
+    module, call = live_module(ModuleText(MATMUL)), default_call("s_tir.LowerAutoCopy")
+    before, after = (Position.at(module, phase) for phase in (Phase.COMPACT, Phase.LOOPS))
+    step = step_of(0, before, call, PASSES[call.name], module)
+    assert isinstance(not_to_be_built(before, [step], [call.name], threads=True), Skipped)
+    assert not_to_be_built(after, [step], [call.name], threads=True) is None
+    other = replace(step, row=PASSES["s_tir.UnifyThreadBinding"])
+    assert not_to_be_built(before, [other], [other.row.name], threads=True) is None
+
+
 @pytest.mark.parametrize("lowered_by_setup", [True, False])
 @pytest.mark.parametrize("oracles", [{BUILD}, {BUILD, "numeric"}])
 def test_a_build_is_held_to_the_precision_that_its_passes_leave_whoever_else_is_asked(
