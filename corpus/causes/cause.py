@@ -320,7 +320,7 @@ def _of_any_intrinsic(site: ThrowSite, said: str, known: FailureFacts) -> str:
     that for C, and has rules of its own."""
     if not site.file.startswith("src/target/") or not _INTRINSIC.search(said):
         return said
-    of = " for CUDA" if known.threads else ""
+    of = " for CUDA" if known.threads and "/llvm/" not in site.file else ""
     of += f" of {', '.join(known.floats)}" if known.floats else ""
     return f"{_INTRINSIC.sub('<intrinsic>', said)}{of}"
 

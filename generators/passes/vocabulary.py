@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import linecache
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -19,6 +19,7 @@ from types import CellType, FunctionType, ModuleType
 
 from generators.operators.table import OPERATORS
 from generators.passes.knobs import KNOBS
+from generators.passes.refusals import refusals
 from generators.passes.row import PassRow
 from generators.passes.table import PASSES
 from generators.program_facts import Feature
@@ -308,7 +309,8 @@ class _Words:
         if code.co_filename not in self._files:
             self._files[code.co_filename] = _definitions(code.co_filename)
         for part in self._files[code.co_filename].get(code.co_firstlineno, ()):
-            refused = {id(node) for test in _refusals(part) for node in ast.walk(test)}
+            parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            refused = {id(node) for test in refusals(part, parameters) for node in ast.walk(test)}
             for node in ast.walk(part):
                 around, self._refuses = self._refuses, self._refuses or id(node) in refused
                 self._read_node(node, function.__globals__)
@@ -333,21 +335,6 @@ class _Words:
             case ast.Import(names=brought):
                 for alias in brought:
                     self._read_import(alias.name, ())
-
-
-def _refusals(code: ast.AST) -> Iterator[ast.expr]:
-    """The conditions, each by itself, on which a function gives back what it was given, or a loop goes on."""
-    for node in ast.walk(code):
-        if not isinstance(node, ast.If) or node.orelse or len(node.body) != 1:
-            continue
-        match node.body[0]:
-            case ast.Continue() | ast.Raise() | ast.Return(value=None | ast.Name() | ast.Constant(value=None)):
-                match node.test:
-                    case ast.BoolOp(op=ast.Or(), values=tests):
-                        pass
-                    case test:
-                        tests = [test]
-                yield from (test for test in tests if not isinstance(test, ast.UnaryOp | ast.BoolOp))
 
 
 def _content(cell: CellType) -> object:

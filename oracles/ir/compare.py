@@ -125,11 +125,11 @@ def first_changed_node(one: Node, other: Node) -> str:
 
 
 def _is_folded(computed: Node, again: Node) -> bool:
-    """Whether a primitive expression has become a number, or one of its operands."""
+    """Whether a primitive expression has become a number, or one of its operands, with variables of the same names."""
     if not isinstance(getattr(computed, "ty", None), T.PrimType):
         return False
     operands = [getattr(computed, field) for field in ("a", "b") if hasattr(computed, field)]
-    return isinstance(again, _NUMBERS) or any(equal(operand, again) for operand in operands)
+    return isinstance(again, _NUMBERS) or any(str(operand) == str(again) for operand in operands)
 
 
 _PLAIN = (bool, int, float, str)

@@ -319,7 +319,10 @@ def test_what_code_leaves_alone_tells_nothing_of_what_it_changes(tmp_path: Path)
         "def only(node):\n    if not isinstance(node, tirx.While):\n        return node\n    return node + 1\n\n\n"
         "def both(node):\n    if jumps(node):\n        return None\n    return [jumps(node)]\n\n\n"
         "def made(node):\n    if isinstance(node, tirx.While):\n        return node.body\n    return node\n\n\n"
-        "PASSES = {'Careful': careful, 'Only': only, 'Both': both, 'Made': made}\n",
+        "def other(node):\n    if type(node) is not tirx.While:\n        return node\n    return node + 1\n\n\n"
+        "def new(node):\n    made = node + 1\n    if isinstance(node, tirx.While):\n        return made\n"
+        "    return node\n\n\n"
+        "PASSES = {'Careful': careful, 'Only': only, 'Both': both, 'Made': made, 'Other': other, 'New': new}\n",
         encoding="utf-8",
     )
     passes = runpy.run_path(str(path), run_name="careful")["PASSES"]
@@ -327,7 +330,8 @@ def test_what_code_leaves_alone_tells_nothing_of_what_it_changes(tmp_path: Path)
     found = {name: with_vocabulary(rows[name], passes[name]).fires.vocabulary for name in passes}
     assert set(found["Careful"].prim_shapes) == {"counting_up", "jumps"}
     telling = {name: vocabulary.telling_shapes for name, vocabulary in found.items()}
-    assert telling == {"Careful": (), "Only": ("counting_up",), "Both": ("jumps",), "Made": ("counting_up",)}
+    loops = dict.fromkeys(("Only", "Made", "Other", "New"), ("counting_up",))
+    assert telling == {"Careful": (), "Both": ("jumps",), **loops}
 
 
 def test_passes_of_blocks_get_the_shapes_of_the_fields_that_they_name(tmp_path: Path) -> None:

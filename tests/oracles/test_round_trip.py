@@ -59,6 +59,8 @@ def test_a_script_that_is_another_module_is_told_by_what_comes_back(monkeypatch:
     x, y = tirx.const(7, "int64"), tirx.const(2, "int64")
     assert said(tirx.Mod(x, y), tirx.const(1, "int64")) == said(tirx.Max(x, y), x)
     assert said(tirx.Mod(x, y), tirx.FloorMod(x, y)) == "Mod comes back as FloorMod"
+    a, b = (tirx.Var(name, "int64") for name in "ab")
+    assert said(tirx.Add(a, y), a) == said(tirx.Max(x, y), x) != said(tirx.Add(a, y), b)
     assert said(tirx.Mod(x, y), tirx.Mod(y, y)) == "IntImm in Mod comes back with another value"
 
 

@@ -29,7 +29,6 @@ from oracles.checks import (
     round_trip,
 )
 from oracles.checks.purity import ends_lives_early
-from oracles.ir.any_order import same_in_any_order
 from oracles.ir.compare import digest, part_from, public_names, same_bindings
 from oracles.ir.fingerprint import fingerprint
 from oracles.verdict import ACROSS_PROCESSES, PASSED, Failed, Inconclusive, Passed, Skipped
@@ -241,22 +240,6 @@ def test_unknown_shapes_are_no_fault_of_legalize_ops() -> None:
     step = step_of(PassCall(legalised.LEGALIZE, "relax.transform.LegalizeOps()"), module, bench)
     assert [call.op.name for call, _ in legalised.operator_calls(step.after)] == ["relax.exp"]
     assert isinstance(legalised.judge(step, bench), Passed)
-
-
-def test_an_order_that_dead_bindings_change_is_no_fault() -> None:
-    def of(*names: str, last: str = "negative") -> Any:
-        builder, x = relax.BlockBuilder(), relax.Var("x", relax.TensorType([2], "float32"))
-        with builder.function("main", [x]):
-            made = {name: builder.emit(getattr(relax.op, name)(x)) for name in names}
-            twice = builder.emit(getattr(relax.op, last)(made["exp"]))
-            builder.emit_func_output(builder.emit(relax.op.subtract(twice, made["tanh"])))
-        return builder.get()
-
-    given = of("exp", "tanh")
-    assert same_in_any_order(given, of("tanh", "exp"))
-    assert not same_in_any_order(given, of("exp", "tanh", last="abs"))
-    assert not same_in_any_order(given, of("exp", "tanh", "sin"))
-    assert not same_in_any_order(given, tvm.IRModule({"other": given["main"]}))
 
 
 UNSPEAKABLE = "not a name"
