@@ -33,8 +33,8 @@ _AS_VARIABLES = frozenset(
 )
 """Functions of Python whose names are names of variables in models. Mentioned and not called, they do nothing."""
 _ATTRIBUTES = frozenset(
-    """access_ptr astype attrs buffer byte_offset data dtype elem_offset extent ir load local min offset_of permute
-    ptr_to region reshape scope shape store strides ty view vload vstore""".split()  # noqa: SIM905 - a list of words
+    """access_ptr astype attrs buffer byte_offset data dtype elem_offset extent ir load local min offset_of partition
+    permute ptr_to region reshape scope shape store strides ty view vload vstore""".split()  # noqa: SIM905 - a list of words
 )
 """Attributes of what a script has made: buffers, regions, arrays."""
 _DTYPE = re.compile(r"[a-z]+[0-9_a-z]*")
