@@ -33,9 +33,14 @@ from oracles.scripts import Script, script_for
 from oracles.verdict import BUILD, DOES_NOT_BUILD
 
 
-def runs_kernels(found: StoredCase | Finding) -> bool:
-    """Whether the script of a case runs kernels, for which it needs a device."""
+def builds_kernels(found: StoredCase | Finding) -> bool:
+    """Whether the script of a case builds kernels, and runs them where they build."""
     return TARGETS[found.case.target].threads and (bool(found.expectations) or found.oracle == BUILD)
+
+
+def runs_kernels(found: StoredCase) -> bool:
+    """Whether the script of a case runs kernels, for which it needs a device: not where they do not build."""
+    return builds_kernels(found) and found.symptom != DOES_NOT_BUILD
 
 
 def shown_by_script(found: StoredCase | Finding) -> bool:
@@ -43,7 +48,7 @@ def shown_by_script(found: StoredCase | Finding) -> bool:
     it does not show, `passfuzz check` does by the reference."""
     if found.setting.by_reference:
         return False
-    return not runs_kernels(found) or (found.oracle == BUILD and row_of(found.case.target).on_device)
+    return not builds_kernels(found) or (found.oracle == BUILD and row_of(found.case.target).on_device)
 
 
 def repro_text(stored: StoredCase, single: bool = False) -> str:
@@ -60,7 +65,7 @@ def repro_text(stored: StoredCase, single: bool = False) -> str:
         script=script,
         late_annotations=needs_late_annotations(module_text(stored, single)[0]),
         fill=fill_of(stored),
-        kernels=runs_kernels(stored),
+        kernels=builds_kernels(stored),
         closes=closes_descriptors(stored),
         imports=imports_for(body),
         body=body.rstrip("\n"),

@@ -36,12 +36,10 @@ def _shares_parameters(module: IRModule) -> bool:
 
 
 def _equal_by_parts(one: IRModule, other: IRModule) -> bool:
-    (first, second) = ((module.attrs, module.global_infos, functions_of(module)) for module in (one, other))
-    if first[2].keys() != second[2].keys() or not all(
-        T.structural_equal(*pair, map_free_vars=True) for pair in zip(first[:2], second[:2], strict=True)
-    ):
-        return False
-    return all(T.structural_equal(first[2][name], second[2][name], map_free_vars=True) for name in first[2])
+    ours, theirs = functions_of(one), functions_of(other)
+    pairs: list[tuple[Node, Node]] = [(one.attrs, other.attrs), (one.global_infos, other.global_infos)]
+    pairs += [(ours[name], theirs[name]) for name in ours.keys() & theirs.keys()]
+    return ours.keys() == theirs.keys() and all(T.structural_equal(*pair, map_free_vars=True) for pair in pairs)
 
 
 def same_bindings(one: Node, other: Node) -> bool:
@@ -100,6 +98,7 @@ def first_difference(one: Node, other: Node) -> tuple[str, str]:
 
 
 _NUMBERS = (tirx.IntImm, tirx.FloatImm)
+_PLAIN = (bool, int, float, str)
 
 
 def first_changed_node(one: Node, other: Node) -> str:
@@ -130,9 +129,6 @@ def _is_folded(computed: Node, again: Node) -> bool:
         return False
     operands = [getattr(computed, field) for field in ("a", "b") if hasattr(computed, field)]
     return isinstance(again, _NUMBERS) or any(str(operand) == str(again) for operand in operands)
-
-
-_PLAIN = (bool, int, float, str)
 
 
 def _nodes_along(root: Node, path: AccessPath) -> Iterator[Node]:

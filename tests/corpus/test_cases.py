@@ -19,7 +19,7 @@ from markdown_it import MarkdownIt
 from corpus.escapes import Markdown
 from corpus.replayable import CORPUS, replayable
 from corpus.scripts.module_text import live_module, text_of
-from corpus.scripts.repro import repro_text, runs_kernels
+from corpus.scripts.repro import builds_kernels, repro_text, runs_kernels
 from corpus.store import CorruptCase, StoredCase, read_case
 from fuzzer.trial.cause.stored_cause import cause_of_case
 from oracles.forked import forked
@@ -107,7 +107,7 @@ def test_a_repro_says_what_is_expected(slug: str) -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("slug", [slug for slug in SLUGS if runs_kernels(read_whole(slug))])
+@pytest.mark.parametrize("slug", [slug for slug in SLUGS if builds_kernels(read_whole(slug))])
 def test_a_case_for_a_device_is_shown_by_the_reference(slug: str, tmp_path: Path) -> None:
     case = read_whole(slug)
     assert case.outcome_on("0.27.0.post1") == "fails"
