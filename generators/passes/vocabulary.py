@@ -82,7 +82,8 @@ PRIM_SHAPES = {
     "Cast": ("narrow_products",),
     "Bind": ("kept_values", "exchanged_states"),
     "BufferStore": ("partly_covered", "copies_kept", "loaded_for_the_next"),
-    "FloorMod": ("rows_by_turns",),
+    "FloorMod": ("rows_by_turns", "far_numbers"),
+    "FloorDiv": ("far_numbers",),
     "BufferLoad": ("read_again", "updates_in_place", "last_seen"),
     "For": ("last_turns", "copied_back", "scaled_sums"),
     "assume": ("facts_in_one_place",),
@@ -99,11 +100,20 @@ PRIM_SHAPES = {
 }
 """The shapes of PrimFunc that hold a node or an intrinsic of TIR in a way that matters."""
 _COMMON = frozenset(
-    ("Cast", "Bind", "BufferStore", "BufferLoad", "For", "IfThenElse", "SeqStmt", "AllocBuffer", "DeclBuffer")
+    (
+        *("Cast", "Bind", "BufferStore", "BufferLoad", "For", "IfThenElse", "SeqStmt", "AllocBuffer", "DeclBuffer"),
+        *("init", "predicate", "alloc_buffers", "indices", "iter_type", "CommReduce", "DataPar"),
+    )
 )
-"""Nodes that the code of most passes of loops names, whatever they do: helpers that walk over statements name all."""
+"""What the code of most passes of loops, or of blocks, names, whatever they do: helpers that walk over statements name
+all."""
 BLOCK_SHAPES = {
     "match_buffers": ("matched_regions",),
+    "init": ("sums_from_a_number",),
+    "predicate": ("blocks_without_axes",),
+    "alloc_buffers": ("steps_by_temporary",),
+    "indices": ("stores_at_an_offset",),
+    **dict.fromkeys(("iter_type", "CommReduce", "DataPar", "Ordered"), ("time_steps", "sums_from_a_number")),
     **dict.fromkeys(("THREAD_BINDING", "thread_tag"), ("sibling_threads",)),
 }
 """The same for passes of blocks, by fields of these."""

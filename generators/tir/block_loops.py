@@ -14,8 +14,8 @@ from generators.tir.function_draft import Annotations, DraftTensor, Extent, Func
 from generators.tir.terms import Term
 from generators.tvm_api import Expr, Node, Stmt, Var
 
-SPATIAL, REDUCE, OPAQUE = 0, 2, 4
-"""IterVar types: DataPar, CommReduce, Opaque."""
+SPATIAL, REDUCE, ORDERED, OPAQUE = 0, 2, 3, 4
+"""IterVar types: DataPar, CommReduce, Ordered, Opaque."""
 _NAMES = {SPATIAL: "v", REDUCE: "k", OPAQUE: "o"}
 _UNROLLED = 8
 VECTOR = (2, 3, 4, 8, 16)

@@ -202,6 +202,24 @@ class PartialBlockKnobs:
 
 
 @dataclass(frozen=True, slots=True)
+class OrderedBlockKnobs:
+    """Blocks whose iterations, inits and guards are not those of a plain nest."""
+
+    count: tuple[int, int] = (1, 2)
+    """Such blocks in a function."""
+    steps: tuple[int, int] = (2, 4)
+    """Of time: the second one already needs what the first has left."""
+    widths: tuple[int, int] = (3, 6)
+    """Elements that a step computes: enough to tell a neighbour on one side from one on the other."""
+    neighbours: float = 0.7
+    """A step reads the neighbours of its element, else the element alone: then the loops may change places."""
+    turns: tuple[int, ...] = (4, 6, 2, 3, 8)
+    """Terms of a reduction: more that can be split in two than others."""
+    sums: float = 0.7
+    """A reduction adds, else it takes the largest or the least, for which where it begins matters less."""
+
+
+@dataclass(frozen=True, slots=True)
 class MovedElementKnobs:
     """Blocks in a row that compute each element from another place of the tensor before."""
 
@@ -238,6 +256,8 @@ class TurnKnobs:
     """The store by the second name comes last, which is what a reader of the first name does not see."""
     limit: int = 6
     """Most that a number is compared with: drawn symbols are 0 to 8."""
+    far: tuple[int, int] = (5_000, 100_000)
+    """What a turn is taken times: a few turns are too much for 16 bits, and the longest loop is not for 32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,6 +372,7 @@ class PlainKnobs:
     matches: MatchKnobs = MatchKnobs()
     dependences: DependenceKnobs = DependenceKnobs()
     parts: PartialBlockKnobs = PartialBlockKnobs()
+    ordered: OrderedBlockKnobs = OrderedBlockKnobs()
     moved: MovedElementKnobs = MovedElementKnobs()
     turns: TurnKnobs = TurnKnobs()
     overwritten: OverwrittenKnobs = OverwrittenKnobs()

@@ -23,6 +23,7 @@ from generators.tir.recipes import (
     moved_elements,
     narrow_floats,
     no_ops,
+    ordered_blocks,
     overwritten,
     partial_blocks,
     partitions,
@@ -64,6 +65,7 @@ PRIM_RECIPES: dict[str, PrimRecipe] = join(
         *moved_elements.RECIPES,
         *narrow_floats.RECIPES,
         *no_ops.RECIPES,
+        *ordered_blocks.RECIPES,
         *overwritten.RECIPES,
         *partial_blocks.RECIPES,
         *partitions.RECIPES,
@@ -87,7 +89,10 @@ PRIM_RECIPES: dict[str, PrimRecipe] = join(
 )
 
 
-ON_BLOCKS, ON_LOOPS = ("partial_blocks", "moved_elements"), ("dependences", "turns", "rounds", "remains")
+ON_BLOCKS, ON_LOOPS = (
+    ("partial_blocks", "moved_elements", "ordered_blocks"),
+    ("dependences", "turns", "rounds", "remains"),
+)
 """Shapes of which no pass looks for any, and nearly every one that changes blocks or loops has to leave some alone."""
 
 

@@ -1,6 +1,6 @@
 """Loops whose turns are not what their header says at first sight, and stores that are not seen where they are looked
-for: loops that a turn leaves or skips, that count by a buffer, that have no turn at all, loops of several stores,
-memory with a second name, and conditions that are known in one place alone.
+for: loops that a turn leaves or skips, that count by a buffer, that have no turn at all, whose indices come from far
+numbers, loops of several stores, memory with a second name, and conditions that are known in one place alone.
 
 Whoever unrolls, splits or peels a loop, takes it apart, forwards a store or uses a fact has to ask about these.
 """
@@ -129,6 +129,21 @@ def _first_turn(site: Site) -> Stmt:
     return loop(draft, var, length, tirx.For(name, draft.number(0), turns, tirx.ForKind.SERIAL, body))
 
 
+def _far_numbers(site: Site) -> Stmt:
+    """An index, or a value, by way of a number that 16 bits do not hold: a remainder, or a quotient, of the turn times
+    so much."""
+    draft, source, length = site.draft, site.draft.source, any_length(site)
+    tensor, shown = filled(site, length), filled(site, length)
+    var, point = counted(draft, length)
+    factor, last = source.integer(*KNOBS.turns.far), int(length.value) - 1
+    far = moved(draft, tirx.Mul(var, draft.number(factor)), source.integer(0, factor - 1))
+    near = source.pick((tirx.FloorMod(far, length.expr), tirx.FloorDiv(far, draft.number(factor))))
+    turn = Term(near, draft.index_dtype, Range(0, last, True))
+    leaf = turn if source.flip() else element(tensor, near)
+    within = inside(site, point)
+    return loop(draft, var, length, store(shown, value_of(within, shown.dtype, point.term, leaf), [var]))
+
+
 # --- what a turn reads and writes ------------------------------------------------------------------------
 
 
@@ -201,6 +216,7 @@ _KINDS: dict[str, Callable[[Site], Stmt]] = {
     "jumps": _jumping,
     "counting_up": _counting_up,
     "first_turns": _first_turn,
+    "far_numbers": _far_numbers,
     "several_stores": _several_stores,
     "second_names": _through_view,
     "facts_in_one_place": _known_in_one_place,

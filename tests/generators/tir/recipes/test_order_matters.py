@@ -27,7 +27,7 @@ from oracles.reference.errors import Trap
 from tests.generators.tir.test_prim_recipes import tensors
 
 DRAWS = 60
-(BLOCKS, MOVES), (LOOPS, TURNS, *_) = ON_BLOCKS, ON_LOOPS
+(BLOCKS, MOVES, ORDERED), (LOOPS, TURNS, *_) = ON_BLOCKS, ON_LOOPS
 
 
 @cache
@@ -164,6 +164,48 @@ def in_one_memory(block: Any) -> Any:
     return s_tir.SBlock(*(block.iter_vars, block.reads, block.writes, block.name_hint, body, block.init, kept))
 
 
+def from_nothing(block: Any) -> Any:
+    """A reduction begins at zero, wherever it did."""
+    if block.init is None:
+        return block
+    zero = tirx.BufferStore(block.init.buffer, tirx.const(0, block.init.value.ty.dtype), block.init.indices)
+    return s_tir.SBlock(
+        *(block.iter_vars, block.reads, block.writes, block.name_hint, block.body, zero, block.alloc_buffers)
+    )
+
+
+def the_other_way_round(loop: Any) -> Any:
+    """The inner one of two loops becomes the outer one."""
+    inner = loop.body
+    if not isinstance(inner, tirx.For):
+        return loop
+    body = tirx.For(loop.loop_var, loop.min, loop.extent, loop.kind, inner.body, None, loop.annotations)
+    return tirx.For(inner.loop_var, inner.min, inner.extent, inner.kind, body, None, inner.annotations)
+
+
+def copied_before(loop: Any) -> Any:
+    """What a step copies first is copied once, before all of them."""
+    if not isinstance(loop.body, tirx.SeqStmt):
+        return loop
+    first, *others = loop.body.seq
+    start = substituted(first, {loop.loop_var: loop.min})
+    steps = tirx.SeqStmt(others) if len(others) > 1 else others[0]
+    rest = tirx.For(loop.loop_var, loop.min, loop.extent, loop.kind, steps, None, loop.annotations)
+    return tirx.SeqStmt([start, rest])
+
+
+def at_the_begin(store: Any) -> Any:
+    """What is added to a variable in an index is left out."""
+    moved = [one.a if isinstance(one, tirx.Add) and isinstance(one.b, tirx.IntImm) else one for one in store.indices]
+    return tirx.BufferStore(store.buffer, store.value, moved)
+
+
+def in_sixteen_bits(product: Any) -> Any:
+    dtype = str(product.ty.dtype)
+    narrow = tirx.Mul(tirx.Cast("int16", product.a), tirx.Cast("int16", product.b))
+    return tirx.Cast(dtype, narrow) if dtype in ("int32", "int64") else product
+
+
 def differ(before: list[np.ndarray], after: Any, program: Program) -> bool:
     """Whether the module gives other results, or has no meaning any more."""
     try:
@@ -191,6 +233,12 @@ def differ(before: list[np.ndarray], after: Any, program: Program) -> bool:
         (BLOCKS, tirx.IfThenElse, taken, 4),
         (MOVES, tirx.BufferStore, stored_across, 20),
         (MOVES, s_tir.SBlock, in_one_memory, 8),
+        (ORDERED, s_tir.SBlockRealize, whole, 8),
+        ("sums_from_a_number", s_tir.SBlock, from_nothing, 20),
+        ("time_steps", tirx.For, the_other_way_round, 12),
+        ("steps_by_temporary", tirx.For, copied_before, 12),
+        ("stores_at_an_offset", tirx.BufferStore, at_the_begin, 20),
+        ("far_numbers", tirx.Mul, in_sixteen_bits, 20),
         (TURNS, tirx.For, backwards, 8),
         (TURNS, tirx.Evaluate, staying, 4),
         (TURNS, tirx.IfThenElse, taken, 12),
