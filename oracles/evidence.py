@@ -130,6 +130,13 @@ class HostTouchesDevice(msgspec.Struct, frozen=True, tag=True):
     """Host code reads or writes memory of a device: no thread is bound around an access."""
 
 
+class RefusedByNvcc(msgspec.Struct, frozen=True, tag=True):
+    """nvcc refuses the kernels that TVM prints. unknown: the function that they call and that nvcc does not know, as
+    the code generator names it; "" where it refuses for another reason."""
+
+    unknown: str = ""
+
+
 class NotANumber(msgspec.Struct, frozen=True, tag=True):
     """A result is NaN where the reference gives a number."""
 
@@ -205,6 +212,7 @@ Evidence: TypeAlias = (
     | InKernel
     | OrderOfThreads
     | HostTouchesDevice
+    | RefusedByNvcc
     | NotANumber
     | AnotherForm
     | BuiltUntyped

@@ -30,10 +30,9 @@ COLLECTIONS = {"frozenset", "set", "tuple"}
 
 READ = {
     "corpus/causes/blamed.py": (1, "causes in a registry of an older version, or that a person has written"),
-    "corpus/causes/cause.py": (4, "what TVM raises, and that nvcc finds no function"),
+    "corpus/causes/cause.py": (3, "what TVM raises"),
     "corpus/causes/cause_message.py": (3, "what TVM and Python raise"),
     "corpus/migration.py": (17, "messages and symptoms in case folders of old schemas"),
-    "corpus/scripts/repro_body.py": (1, "that nvcc refuses, which is in no evidence yet"),
     "corpus/scripts/statements.py": (1, "constructors of passes"),
     "corpus/store.py": (1, "scripts of modules"),
     "corpus/causes/tracebacks.py": (7, "what Python and TVM print"),

@@ -82,6 +82,7 @@ from oracles.evidence import (
     InKernel,
     OutOfMemory,
     ReferenceTrap,
+    RefusedByNvcc,
     SpoiltProcess,
 )
 from oracles.ir.kinds import IRKind, Piece, nodes, of_any_comparison
@@ -93,7 +94,6 @@ from oracles.verdict import (
     DOES_NOT_BUILD,
     DOES_NOT_RUN,
     INPUT_CHANGED,
-    NO_SUCH_FUNCTION,
     WRONG_RESULT,
     Failed,
     wrong_call,
@@ -253,8 +253,8 @@ def _thrown(failed: Failed, running: str, known: FailureFacts) -> Cause:
         return Cause(known.broken_by or running, known.broken)
     passed, said = sites(failed.detail), message_of(failed)
     if not passed or is_of_others(failed.detail):
-        lacks = failed.message.startswith(NO_SUCH_FUNCTION)  # Its name is the code generator's.
-        return Cause(running, failed.message if lacks else said, certain=lacks or bool(passed))
+        by_name = isinstance(failed.evidence, RefusedByNvcc) and failed.evidence.unknown != ""  # The code generator's.
+        return Cause(running, failed.message if by_name else said, certain=by_name or bool(passed))
     site = passed[-1]
     if is_telling(site) or is_own(site, running):
         return Cause("", _of_any_intrinsic(site, said, known), place=str(site))

@@ -24,9 +24,9 @@ from generators.passes.row import Phase
 from generators.passes.table import PASSES, default_call
 from generators.targets import DEFAULT, TARGETS
 from oracles.builds.cpu_builds import CPU_BUILDS
-from oracles.evidence import CLOSED_DESCRIPTORS, Died, Hung, OutOfMemory
+from oracles.evidence import CLOSED_DESCRIPTORS, Died, Hung, OutOfMemory, RefusedByNvcc
 from oracles.scripts import Script
-from oracles.verdict import CRASH, DOES_NOT_RUN, HANG, NVCC_SAYS
+from oracles.verdict import CRASH, DOES_NOT_RUN, HANG
 
 DEADLINE_S, HANG_S, SLEEPS_S = 120, 15, 60
 """Seconds after which a script ends itself. One that shows a hang does so after HANG_S of the CPU, however busy the
@@ -228,7 +228,7 @@ def _around(parts: _Parts, check: _Check) -> dict[str, object]:
 
 def of_nvcc(stored: StoredCase) -> bool:
     """Whether the failure is that nvcc refuses the kernels: TVM asks it where a device is, and a script anywhere."""
-    return (stored.message or "").startswith(NVCC_SAYS)
+    return isinstance(stored.evidence, RefusedByNvcc)
 
 
 def closes_descriptors(stored: StoredCase) -> bool:

@@ -20,7 +20,7 @@ from oracles.activities import Announce, Building
 from oracles.builds import build as llvm
 from oracles.builds import cuda_device, needs
 from oracles.builds.cuda_cpu import machine, to_ptx
-from oracles.builds.nvcc_says import said_by_nvcc
+from oracles.builds.nvcc_says import refusal_in
 from oracles.evidence import Evidence, HostTouchesDevice, InKernel, OrderOfThreads
 from oracles.reference.calling import Calling, Run
 from oracles.reference.numbers import Numbers
@@ -134,7 +134,8 @@ def refused(source: machine.NotCompiled) -> Failed | Skipped:
         return Skipped("cuda-cpu: source not known to our header, and nvcc takes too long")
     if complaint is None:
         return Skipped("cuda-cpu: source not known to our header")
-    return Failed(DOES_NOT_BUILD, said_by_nvcc(complaint), f"{complaint}\n{source.cuda}", CODEGEN)
+    no = refusal_in(complaint)
+    return Failed(DOES_NOT_BUILD, no.message, f"{complaint}\n{source.cuda}", CODEGEN, no.evidence)
 
 
 def unusable(target: str) -> str | None:

@@ -34,7 +34,7 @@ from generators.passes.table import rest_of_tir_pipeline, the
 from generators.tvm_api import Device, Executable, IRModule, RuntimeTensor, Target
 from oracles.builds import build as llvm
 from oracles.builds.cuda_cpu.lowering import NO_COMPILER
-from oracles.builds.nvcc_says import said_by_nvcc
+from oracles.builds.nvcc_says import Refusal, refusal_in
 from oracles.builds.tir_build import compiled_from
 from oracles.evidence import HostTouchesDevice, Hung
 from oracles.forked import Ended, forked
@@ -264,7 +264,8 @@ def _trial() -> str | None:
     except Exception as error:  # noqa: BLE001 - the boundary to TVM and the driver: what they raise is the reason
         if _STARTED_ABOVE in str(error):
             return "the driver was started before this process was forked, as PyTorch does where it is loaded"
-        return _said_by_nvcc(str(error)) or f"{type(error).__name__}: {headline(str(error))}"
+        no = _refused_by_nvcc(str(error))
+        return no.message if no else f"{type(error).__name__}: {headline(str(error))}"
     assert isinstance(result, Tensor)
     return None if np.array_equal(result.value, _ONES.value + _ONES.value) else "1 + 1 is wrong there"
 
@@ -275,17 +276,17 @@ _ONES = carried(np.ones(4), "float32")
 # --- what is said of a failure --------------------------------------------------------------------------
 
 
-def _said_by_nvcc(message: str) -> str | None:
-    """The first complaint of nvcc in an error, which begins with the whole source; None where it is not of nvcc."""
+def _refused_by_nvcc(message: str) -> Refusal | None:
+    """What nvcc says in an error, which begins with the whole source; None where it is not of nvcc."""
     _, mark, complaints = message.partition("Compilation error:")
-    return said_by_nvcc(complaints) if mark else None
+    return refusal_in(complaints) if mark else None
 
 
 def _not_compiled(error: Raised) -> Wrong | Unsure:
     if states_limit(error):
         return Unsure(f"rejected: {CODEGEN}: {error.kind}")
-    if (said := _said_by_nvcc(error.message)) is not None:
-        return Wrong(DOES_NOT_BUILD, said, 0)
+    if (no := _refused_by_nvcc(error.message)) is not None:
+        return Wrong(DOES_NOT_BUILD, no.message, 0, no.evidence)
     return Wrong(DOES_NOT_BUILD, in_a_line(error), 0, traceback=error.traceback)
 
 

@@ -1,22 +1,31 @@
-"""What nvcc says against the kernels that TVM prints, in a line."""
+"""What nvcc says against the kernels that TVM prints."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
+from oracles.evidence import RefusedByNvcc
 from oracles.tvm_errors import headline
-from oracles.verdict import NO_SUCH_FUNCTION, NVCC_SAYS
 
 _COMPLAINT = re.compile(r"\b(?:error|fatal)\s*: ([^\n]*)")
 _UNDEFINED = re.compile(r'identifier "(\w+)" is undefined')
 
 
-def said_by_nvcc(complaints: str) -> str:
-    """The first complaint of nvcc, a line. A function that the code generator calls and that CUDA does not have is
-    named without quotes, as no name of the program is: which one is missing is the bug."""
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """nvcc's no. message: in a line."""
+
+    message: str
+    evidence: RefusedByNvcc
+
+
+def refusal_in(complaints: str) -> Refusal:
+    """The first complaint of nvcc. A function that the code generator calls and nvcc does not know is named without
+    quotes, as no name of the program is: which one it is, is the bug."""
     found = _COMPLAINT.search(complaints)
     said = found[1] if found else headline(complaints)
-    missing = _UNDEFINED.match(said)
-    if missing and re.search(rf"\b{missing[1]}\(", complaints[found.end() :] if found else ""):
-        return f"{NO_SUCH_FUNCTION}{missing[1]}"
-    return f"{NVCC_SAYS}{headline(said)}"
+    unknown = _UNDEFINED.match(said)
+    if unknown and re.search(rf"\b{unknown[1]}\(", complaints[found.end() :] if found else ""):
+        return Refusal(f"nvcc: knows no function {unknown[1]}", RefusedByNvcc(unknown[1]))
+    return Refusal(f"nvcc: {headline(said)}", RefusedByNvcc())

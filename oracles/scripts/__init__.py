@@ -53,6 +53,7 @@ from oracles.evidence import (
     OrderOfThreads,
     OutOfMemory,
     ReferenceTrap,
+    RefusedByNvcc,
     SpoiltProcess,
     WithoutDead,
 )
@@ -133,7 +134,7 @@ def _of_evidence(evidence: Evidence | None, walls: bool) -> str | None:
             return "numeric.ill_typed"
         case Hung() | OutOfMemory() | DeadBinding() | AttributeGone() | NotANumber() | ReferenceTrap():
             return None
-        case InKernel() | OrderOfThreads() | HostTouchesDevice():
+        case InKernel() | OrderOfThreads() | HostTouchesDevice() | RefusedByNvcc():
             return None
         case None | AnotherForm() | BuiltUntyped() | Died() | NotReadBack() | LeftForVm():
             return None

@@ -36,6 +36,7 @@ from oracles.evidence import (
     OrderOfThreads,
     OutOfMemory,
     ReferenceTrap,
+    RefusedByNvcc,
     SpoiltProcess,
     WithoutDead,
 )
@@ -324,6 +325,7 @@ EVIDENCE: dict[str, tuple[str, str, Evidence]] = {
     "an operator that is left": ("executable", "Unbuildable", LeftForVm()),
     "an order of threads": ("build", "Unbuildable", OrderOfThreads("descending")),
     "memory of a device": ("build", "Unbuildable", HostTouchesDevice()),
+    "source that nvcc refuses": ("build", "Unbuildable", RefusedByNvcc()),
 }
 """A planted fault by evidence; those that are not here have a test of their own."""
 OWN_TEST = {ChangedSignature, GivenToCallTir, WithoutDead}

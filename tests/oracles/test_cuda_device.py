@@ -366,7 +366,7 @@ def test_what_one_round_leaves_shows_in_the_next(stand_in: None, monkeypatch: py
         (
             "RuntimeError",
             'int x;\nCompilation error:\nk.cu(3): error: identifier "hnearbyint" is undefined\n  y = hnearbyint(x);\n',
-            "CUDA lacks hnearbyint",
+            "knows no function hnearbyint",
         ),
         ("RuntimeError", "int x;\nCompilation error:\nptxas fatal : too much shared data\n", "too much shared data"),
         ("ValueError", "no code for it", "ValueError: no code for it"),
@@ -376,6 +376,8 @@ def test_what_does_not_build_says_why(kind: str, text: str, message: str) -> Non
     found = cuda_device._not_compiled(Raised(kind, text))
     assert isinstance(found, Wrong) and found.symptom == "does not build"
     assert found.message == (f"nvcc: {message}" if kind == "RuntimeError" else message)
+    unknown = "hnearbyint" if "hnearbyint" in message else ""
+    assert found.evidence == (RefusedByNvcc(unknown) if kind == "RuntimeError" else None)
 
 
 def test_what_tvm_raises_in_a_build_keeps_the_place() -> None:

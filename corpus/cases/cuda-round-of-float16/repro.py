@@ -1,4 +1,4 @@
-"""[CUDA] tvm.compile raises nvcc: CUDA lacks hnearbyint
+"""[CUDA] tvm.compile raises nvcc: knows no function hnearbyint
 
 Exit status: 1 the bug is there, 0 it is gone, 2 this TVM cannot run it."""
 import mmap, os, signal, sys
