@@ -33,6 +33,7 @@ from oracles.builds import build as llvm
 from oracles.builds.cuda_device import UNUSABLE, DeviceFault, DeviceModule, NoDevice, judge, needs_host_memory, unusable
 from oracles.builds.needs import builder_of
 from oracles.builds.tir_build import compiled_from
+from oracles.evidence import RefusedByNvcc
 from oracles.reference.numbers import Numbers
 from oracles.reference.outcome import Unsure, Wrong
 from oracles.reference.values import Runtime
