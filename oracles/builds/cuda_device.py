@@ -34,7 +34,7 @@ from generators.passes.table import rest_of_tir_pipeline, the
 from generators.tvm_api import Device, Executable, IRModule, RuntimeTensor, Target
 from oracles.builds import build as llvm
 from oracles.builds.cuda_cpu.lowering import NO_COMPILER
-from oracles.builds.nvcc_says import Refusal, refusal_in
+from oracles.builds.nvcc_says import NvccRefusal, refusal_in
 from oracles.builds.tir_build import compiled_from
 from oracles.evidence import HostTouchesDevice, Hung
 from oracles.forked import Ended, forked
@@ -276,7 +276,7 @@ _ONES = carried(np.ones(4), "float32")
 # --- what is said of a failure --------------------------------------------------------------------------
 
 
-def _refused_by_nvcc(message: str) -> Refusal | None:
+def _refused_by_nvcc(message: str) -> NvccRefusal | None:
     """What nvcc says in an error, which begins with the whole source; None where it is not of nvcc."""
     _, mark, complaints = message.partition("Compilation error:")
     return refusal_in(complaints) if mark else None

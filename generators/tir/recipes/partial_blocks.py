@@ -33,7 +33,7 @@ from generators.tvm_api import Expr, Stmt, Var
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class PartAxis:
     """An axis of a block: what it is bound to, and its extent."""
 
     extent: Extent
@@ -54,7 +54,7 @@ def draw_partial_blocks(source: Source) -> PrimProgram:
 
 
 def block_over(
-    draft: FunctionDraft, axes: Sequence[Axis], make: Callable[[list[Term]], BlockBody], *predicates: Expr
+    draft: FunctionDraft, axes: Sequence[PartAxis], make: Callable[[list[Term]], BlockBody], *predicates: Expr
 ) -> Stmt:
     """A block over these axes, where all of the predicates hold."""
     names = [tirx.Var(draft.new_name("k" if axis.kind == REDUCE else "v"), draft.index_dtype) for axis in axes]
@@ -90,7 +90,7 @@ def filled_by_block(draft: FunctionDraft, *dims: Extent, values: Range | None = 
 
 def _over(draft: FunctionDraft, loops: Sequence[tuple[Var, Point]], make: Callable[[list[Term]], BlockBody]) -> Stmt:
     """A block with an axis for each of the loops, which are around it."""
-    return nested(draft, loops, block_over(draft, [Axis(point.extent, var) for var, point in loops], make))
+    return nested(draft, loops, block_over(draft, [PartAxis(point.extent, var) for var, point in loops], make))
 
 
 def _in_either_order(draft: FunctionDraft, one: tuple[Var, Point], other: tuple[Var, Point], body: Stmt) -> Stmt:
@@ -144,7 +144,7 @@ def _for_some(draft: FunctionDraft) -> Stmt:
         at = [terms[0].expr]
         return BlockBody(store(tensor, another(draft, tensor, terms, at), at))
 
-    part = block_over(draft, [Axis(length, var)], make, for_a_part(draft, length, var))
+    part = block_over(draft, [PartAxis(length, var)], make, for_a_part(draft, length, var))
     return sequence(fill, loop(draft, var, length, part), *shown_by_block(draft, tensor))
 
 
@@ -165,7 +165,7 @@ def _reduced_for_some(draft: FunctionDraft) -> Stmt:
         return BlockBody(store(tensor, node, at), store(tensor, begins, at))
 
     where = for_a_part(draft, length, outer[0])
-    part = block_over(draft, [Axis(length, outer[0]), Axis(turns, inner[0], REDUCE)], make, where)
+    part = block_over(draft, [PartAxis(length, outer[0]), PartAxis(turns, inner[0], REDUCE)], make, where)
     return sequence(fill, _in_either_order(draft, outer, inner, part), *shown_by_block(draft, tensor))
 
 
@@ -183,7 +183,7 @@ def _reduced_onto(draft: FunctionDraft) -> Stmt:
         whole = kind(load(tensor, at).expr, load(given, [terms[0].expr, terms[1].expr]).expr)
         return BlockBody(store(tensor, Term(whole, tensor.dtype, tensor.range, tensor.fraction), at))
 
-    part = block_over(draft, [Axis(length, outer[0]), Axis(turns, inner[0], REDUCE)], make)
+    part = block_over(draft, [PartAxis(length, outer[0]), PartAxis(turns, inner[0], REDUCE)], make)
     return sequence(fill, _in_either_order(draft, outer, inner, part), *shown_by_block(draft, tensor))
 
 
@@ -201,7 +201,7 @@ def _if_inside(draft: FunctionDraft) -> Stmt:
         beside = store(other, value_of(draft, tensor.dtype, terms, terms[0]), at)
         return BlockBody(sequence(*((change, beside) if draft.source.flip() else (beside, change))))
 
-    part = block_over(draft, [Axis(length, var)], make)
+    part = block_over(draft, [PartAxis(length, var)], make)
     return sequence(fill, loop(draft, var, length, part), *shown_by_block(draft, tensor))
 
 
@@ -221,7 +221,7 @@ def _triangle(draft: FunctionDraft) -> Stmt:
         return BlockBody(store(tensor, value, at))
 
     order = (var, inner) if dims[0] is length else (inner, var)
-    part = block_over(draft, [Axis(dim, value) for dim, value in zip(dims, order, strict=True)], make)
+    part = block_over(draft, [PartAxis(dim, value) for dim, value in zip(dims, order, strict=True)], make)
     rows = tirx.For(inner, draft.number(0), count, tirx.ForKind.SERIAL, part)
     return sequence(fill, loop(draft, var, length, rows), *shown_by_block(draft, tensor))
 
@@ -240,7 +240,7 @@ def _from_elsewhere(draft: FunctionDraft) -> Stmt:
         at = draft.source.pick(elsewhere(draft, here, length, by))
         return BlockBody(store(second, value_of(draft, second.dtype, terms, load(first, [at])), [here]))
 
-    return sequence(fill, loop(draft, var, length, block_over(draft, [Axis(length, var)], make)))
+    return sequence(fill, loop(draft, var, length, block_over(draft, [PartAxis(length, var)], make)))
 
 
 _KINDS: tuple[Callable[[FunctionDraft], Stmt], ...] = (
