@@ -117,9 +117,11 @@ def for_barriers(knobs: TirKnobs) -> TirKnobs:
 
 
 def for_threads(knobs: TirKnobs) -> TirKnobs:
-    """Of functions that rules for GPUs bind to threads: their loops are plain, and the module has no dead function."""
+    """Of functions that rules for GPUs bind to threads: their loops are plain, no buffer between blocks, which may
+    become kernels of their own, is local to a thread, and the module has no dead function."""
     loops = replace(knobs.block_loops, shaped=0.0, kind=0.0)
-    return replace(knobs, forms=replace(knobs.forms, dead=0.0), block_loops=loops)
+    blocks, forms = replace(knobs.blocks, local=0.0), replace(knobs.forms, dead=0.0)
+    return replace(knobs, forms=forms, blocks=blocks, block_loops=loops)
 
 
 def for_dead(knobs: TirKnobs) -> TirKnobs:

@@ -14,7 +14,7 @@ from generators.tir.expressions import Operands, draw_value
 from generators.tir.function_draft import DraftTensor, Extent, FunctionDraft, Layout, input_range, load
 from generators.tir.functions import begun, draw_one, finished
 from generators.tir.prim_program import PrimProgram
-from generators.tir.recipes.plain_knobs import AROUND, KNOBS
+from generators.tir.recipes.plain_knobs import AROUND_BLOCKS, KNOBS
 from generators.tir.recipes.recipe import PrimRecipe
 from generators.tir.terms import Term, held
 from generators.tvm_api import Expr, Node, Stmt
@@ -22,7 +22,7 @@ from generators.tvm_api import Expr, Node, Stmt
 
 def draw_matched_regions(source: Source) -> PrimProgram:
     """A block for each tile of a buffer, which matches its tile in the input and in the output."""
-    draft = begun(source, replace(AROUND, blocks=replace(AROUND.blocks, local=0.0)))
+    draft = begun(source, AROUND_BLOCKS)
     if source.flip():
         draw_one(draft)
     draft.final = True

@@ -31,7 +31,7 @@ from generators.tir.recipes.partial_blocks import (
     in_dtype,
     shown_by_block,
 )
-from generators.tir.recipes.plain_knobs import AROUND, KNOBS
+from generators.tir.recipes.plain_knobs import AROUND_BLOCKS, KNOBS
 from generators.tir.recipes.recipe import PrimRecipe
 from generators.tir.recipes.surroundings import NUMBERS, moved
 from generators.tir.site import sequence, store
@@ -44,7 +44,7 @@ _Kind = Callable[[FunctionDraft], Stmt]
 
 def _drawn(kinds: Sequence[_Kind], source: Source) -> PrimProgram:
     """One or two of these blocks, in some cases after a plain one."""
-    draft = begun(source, AROUND)
+    draft = begun(source, AROUND_BLOCKS)
     if source.flip():
         draw_one(draft)
     draft.final = True

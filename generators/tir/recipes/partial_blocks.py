@@ -24,7 +24,7 @@ from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point
 from generators.tir.recipes.block_drafts import add_input
 from generators.tir.recipes.dependences import elsewhere, triangle
-from generators.tir.recipes.plain_knobs import AROUND, KNOBS
+from generators.tir.recipes.plain_knobs import AROUND_BLOCKS, KNOBS
 from generators.tir.recipes.recipe import PrimRecipe
 from generators.tir.recipes.surroundings import NUMBERS, counted, loop, nested
 from generators.tir.site import sequence, store
@@ -43,7 +43,7 @@ class PartAxis:
 
 def draw_partial_blocks(source: Source) -> PrimProgram:
     """Tensors that a block fills, and one of these blocks for each that changes it."""
-    draft = begun(source, AROUND)
+    draft = begun(source, AROUND_BLOCKS)
     if source.flip():
         draw_one(draft)
     draft.final = True

@@ -12,6 +12,9 @@ AROUND = replace(ONE_OF_SOME, statements=(0, 2), forms=replace(ONE_OF_SOME.forms
 """Of functions around a planted statement: a few others before and after it, since what a pass leaves alone counts as
 well. Two extents that are symbols in one function are rare, so are those of recipes that do not ask for them."""
 
+AROUND_BLOCKS = replace(AROUND, blocks=replace(AROUND.blocks, local=0.0))
+"""The same around planted blocks. On a GPU each block may become a kernel: no buffer between them is local to a thread."""
+
 
 @dataclass(frozen=True, slots=True)
 class PartitionKnobs:
