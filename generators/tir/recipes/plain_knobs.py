@@ -13,7 +13,7 @@ AROUND = replace(ONE_OF_SOME, statements=(0, 2), forms=replace(ONE_OF_SOME.forms
 well. Two extents that are symbols in one function are rare, so are those of recipes that do not ask for them."""
 
 AROUND_BLOCKS = replace(AROUND, blocks=replace(AROUND.blocks, local=0.0))
-"""The same around planted blocks. On a GPU each block may become a kernel: no buffer between them is local to a thread."""
+"""The same around planted blocks. On a GPU a block may become a kernel: no buffer between them is local to a thread."""
 
 
 @dataclass(frozen=True, slots=True)
