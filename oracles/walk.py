@@ -49,8 +49,8 @@ def moved(start: Position, call: PassCall, row: PassRow, module: IRModule, code:
 
 
 def _made_explicit(row: PassRow, module: IRModule) -> tuple[str, ...]:
-    """The scopes of memory in which a pass makes barriers explicit. None where threads are loops still: ThreadSync takes
-    launches alone (src/s_tir/transform/storage_access.cc), so that barriers are implied as before."""
+    """The scopes of memory in which a pass makes barriers explicit. None where threads are loops still: ThreadSync
+    looks into launches alone (src/s_tir/transform/storage_access.cc), so that barriers are implied as before."""
     scopes = row.named(Synchronises)
     return () if scopes and has_loops_of_threads(module) else scopes
 
