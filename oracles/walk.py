@@ -18,6 +18,7 @@ from generators.tvm_api import IRModule
 from oracles.calls.after_pass import after_pass
 from oracles.ir.fingerprint import FINGERPRINTS, fingerprints_after, same_program
 from oracles.ir.operators import BATCH_NORM, operator_calls
+from oracles.ir.threads import has_loops_of_threads
 from oracles.preconditions import refused
 from oracles.reference.calling import AppliedPass
 from oracles.trace import Bench, Position, Raised, Step
@@ -38,13 +39,20 @@ def moved(start: Position, call: PassCall, row: PassRow, module: IRModule, code:
         module,
         phase,
         calling,
-        EVERY_SCOPE if past else start.synchronised.union(row.named(Synchronises)),
+        EVERY_SCOPE if past else start.synchronised.union(_made_explicit(row, module)),
         # Operators that a high-level pass adds to a lowered module need passes that have been applied already.
         start.between or (out_of_phase and changed),
         code,
         coarsest((start.floor, row.promise.lowers_to)) if changed else start.floor,
         start.lost or (_lost_by(row, start.module) if changed else None),
     )
+
+
+def _made_explicit(row: PassRow, module: IRModule) -> tuple[str, ...]:
+    """The scopes of memory in which a pass makes barriers explicit. None where threads are loops still: ThreadSync
+    looks into launches alone (src/s_tir/transform/storage_access.cc), so that barriers are implied as before."""
+    scopes = row.named(Synchronises)
+    return () if scopes and has_loops_of_threads(module) else scopes
 
 
 def _lost_by(row: PassRow, before: IRModule) -> str | None:

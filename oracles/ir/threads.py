@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from generators.tvm_api import PrimFunc, Stmt, tirx
-from oracles.ir.walk import nodes_of
+from generators.tvm_api import IRModule, PrimFunc, Stmt, tirx
+from oracles.ir.walk import nodes_of, prim_funcs
 
 _MARKS = ("thread_extent", "virtual_thread", "device_scope")
 """Attributes that stand for a binding, once loops bound to threads are lowered (include/tvm/tirx/stmt.h)."""
@@ -13,9 +13,17 @@ _HARDWARE = ("threadIdx.", "blockIdx.", "clusterCtaIdx.")
 
 def binds_threads(function: PrimFunc) -> bool:
     """Whether any statement of a function is bound to threads, virtual ones among them."""
-    if any(loop.thread_binding is not None for loop in nodes_of(function.body, tirx.For)):
-        return True
-    return any(statement.attr_key in _MARKS for statement in nodes_of(function.body, tirx.AttrStmt))
+    marks = (statement.attr_key in _MARKS for statement in nodes_of(function.body, tirx.AttrStmt))
+    return _has_loops_of_threads(function) or any(marks)
+
+
+def has_loops_of_threads(module: IRModule) -> bool:
+    """Whether threads are still loops in a PrimFunc of a module, as they are before LowerOpaqueBlock."""
+    return any(_has_loops_of_threads(function) for _, function in prim_funcs(module))
+
+
+def _has_loops_of_threads(function: PrimFunc) -> bool:
+    return any(loop.thread_binding is not None for loop in nodes_of(function.body, tirx.For))
 
 
 def launches(statement: Stmt) -> bool:

@@ -41,6 +41,7 @@ AS_JSON = {
     "canonicalize-bindings-makes-a-dataflow-var-of-a-variable": "the parser refuses a match_cast that cannot hold",
     "expr-mutator-gives-the-result-variable-of-an-if-another-type": "a variable is of a wider type than its `if`",
     "fold-constant-leaves-bindings-of-a-legalisation-that-it": "the type of the body names a parameter",
+    "legalize-ops-offset-of-a-tensor-is-int64": "the parser knows no R.inspect",
     "tvmscript-buffer-partition": "the parser knows no Buffer.partition",
     "tvmscript-or-in-a-comm-reducer": "the parser gives a lambda to Python, `or` and all",
     "tvmscript-undef-without-its-dtype": "T.undef() is of int32",
