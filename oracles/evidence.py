@@ -137,6 +137,19 @@ class RefusedByNvcc(msgspec.Struct, frozen=True, tag=True):
     unknown: str = ""
 
 
+class WrongGradient(msgspec.Struct, frozen=True, tag=True):
+    """The adjoint of a function is not its derivative. function: its name. parameter, element: by what. gradient: the
+    place of it among those that the adjoint gives. result: the place of what is derived among the results, None where
+    the function gives one tensor. shifted: at inputs that are `oracles.checks.gradient.shifted`."""
+
+    function: str
+    parameter: int
+    element: tuple[int, ...]
+    gradient: int
+    result: int | None
+    shifted: bool
+
+
 class NotANumber(msgspec.Struct, frozen=True, tag=True):
     """A result is NaN where the reference gives a number."""
 
@@ -213,6 +226,7 @@ Evidence: TypeAlias = (
     | OrderOfThreads
     | HostTouchesDevice
     | RefusedByNvcc
+    | WrongGradient
     | NotANumber
     | AnotherForm
     | BuiltUntyped

@@ -66,6 +66,7 @@ class Failed:
 CRASH = "crash"
 HANG = "hang"
 WRONG_RESULT = "wrong result"
+WRONG_GRADIENT = "wrong gradient"
 INPUT_CHANGED = "input changed"
 REJECTS = "rejects the module"
 """The symptom of what is no failure: a pass refuses on purpose. `passfuzz reduce` keeps it where it is asked to."""

@@ -30,6 +30,7 @@ The rules:
   the rewrite names no operator, those of the reduced module count, or else what its PrimFuncs store, and the dtypes of
   its floats. Of a pass that leaves the program as it was it is that it does. A pass that computes values with the code
   of a build has the cause of the wrong pass of that build.
+- A wrong gradient: the pass, and the operators of the reduced function without the sum or the mean that its loss is.
 - A use of a value after its kill, by a pass that is not documented for modules with kills: no culprit. Every pass that
   moves bindings does it, since a kill does not say which uses it must follow (apache/tvm: CanonicalizeBindings moves
   tuples).
@@ -57,6 +58,7 @@ from dataclasses import dataclass, replace
 
 from corpus.causes.cause_message import message_of, of_any_operator, without_names, without_types
 from corpus.causes.culprit import culprit_from, writer_of
+from corpus.causes.failure_facts import FailureFacts, Rewrite
 from corpus.causes.signature import message_of_failure, normalise
 from corpus.causes.throw_site import (
     ThrowSite,
@@ -84,6 +86,7 @@ from oracles.evidence import (
     ReferenceTrap,
     RefusedByNvcc,
     SpoiltProcess,
+    WrongGradient,
 )
 from oracles.ir.kinds import IRKind, Piece, nodes, of_any_comparison
 from oracles.tvm_frames import crashed, last_words
@@ -102,61 +105,6 @@ from oracles.verdict import (
 UNCERTAIN = "perhaps "
 """Begins a cause that is a guess: it may be the same bug as another cause, or several bugs."""
 LONGEST = 200  # characters of a cause
-
-
-@dataclass(frozen=True, slots=True)
-class Rewrite:
-    """What a pass did whose result is wrong: the kinds of bindings and nodes that it removed and added, in order.
-
-    everywhere: all of them stand in most modules (`oracles.ir.rewrite`).
-    """
-
-    removed: tuple[IRKind, ...] = ()
-    added: tuple[IRKind, ...] = ()
-    everywhere: bool = False
-
-    def __str__(self) -> str:
-        return " -> ".join(", ".join(map(str, kinds)) or "nothing" for kinds in (self.removed, self.added))
-
-
-@dataclass(frozen=True, slots=True)
-class FailureFacts:
-    """What is known of a reduced failure besides its verdict (`fuzzer.trial.cause.facts`); "" and None for unknown.
-
-    running: the innermost pass that was running, if the verdict names a pipeline or a build. broken: the kind of
-    binding that breaks, and how; broken_by: the pass or class inside the culprit that does it. retyped: the kind of
-    binding to which the pass `retyped_by` gives another type. left: why `left_by` leaves an operator for the VM;
-    logged: what its log says of that. stored: kinds of nodes in the values that PrimFuncs store. operators: kinds of
-    the Relax operators in the module; each: the culprit has code for each operator. holds: kinds of everything in the
-    module. called: the kind of the operator whose call cannot be typed. ends_lives: the module ends lives of values,
-    and the pass is not documented for such modules. rule: the one that does it, where the culprit applies several, or
-    the primitive; misdone: what a wrong one did that none may do, or that a pass left the program as it was.
-    changes_input: the pass changed the module that it was given. earlier: for built code that ends its process, the
-    wrong result that the reference finds after the pass `running`. floats: dtypes of the module's floats other than
-    float32, to which reduction changes all that it can. threads: it is built for CUDA.
-    """
-
-    running: str = ""
-    broken: str = ""
-    broken_by: str = ""
-    retyped: str = ""
-    retyped_by: str = ""
-    left: str = ""
-    left_by: str = ""
-    rewrite: Rewrite | None = None
-    stored: tuple[str, ...] = ()
-    operators: tuple[str, ...] = ()
-    each: bool = False
-    holds: tuple[str, ...] = ()
-    called: str = ""
-    logged: str = ""
-    ends_lives: bool = False
-    rule: str = ""
-    changes_input: bool = False
-    earlier: Failed | None = None
-    floats: tuple[str, ...] = ()
-    misdone: str = ""
-    threads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +157,9 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: FailureFacts | No
             return Cause(blamed, "gives different results in different processes")
         case HostTouchesDevice():
             return Cause(blamed, "lets host code pass that touches memory of a device")
+        case WrongGradient():
+            derived = tuple(kind for kind in known.operators if kind != _LOSS) or known.operators
+            return Cause(blamed, f"gives a wrong gradient{_on(derived)}", certain=len(derived) == 1)
         case ReferenceTrap(kind="use-after-kill") if known.ends_lives:
             return Cause("a pass on a module that ends lives", "moves a use of a value past the end of its life")
     if known.left:
@@ -219,6 +170,10 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: FailureFacts | No
     if failed.symptom in (CRASH, DOES_NOT_BUILD, DOES_NOT_RUN) or sites(failed.detail):
         return _thrown(failed, running, known)
     return _wrong(failed, blamed, known)
+
+
+_LOSS = "a reduction"
+"""What makes a scalar of what is derived: a function without it has no gradient."""
 
 
 def _on(kinds: tuple[str, ...]) -> str:

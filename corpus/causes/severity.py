@@ -6,7 +6,7 @@ import signal
 from typing import Literal, TypeAlias, get_args
 
 from oracles.evidence import Died, Evidence, ReferenceTrap, TrapKind
-from oracles.verdict import WRONG_RESULT
+from oracles.verdict import WRONG_GRADIENT, WRONG_RESULT
 
 Severity: TypeAlias = Literal[
     "silent wrong result", "native crash", "official pipeline", "documented phase", "odd order", "limitation"
@@ -26,7 +26,7 @@ def severity_of(symptom: str, evidence: Evidence | None, tier: str) -> Severity:
     """How bad a failure is. symptom: whether it is a wrong result, of which there may be no evidence."""
     if tier == "C":
         return ODD_ORDER
-    if symptom == WRONG_RESULT:
+    if symptom in (WRONG_RESULT, WRONG_GRADIENT):
         return "silent wrong result"
     match evidence:
         case ReferenceTrap(kind) if kind in SILENT:

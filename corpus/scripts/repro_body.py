@@ -157,7 +157,12 @@ def _oracle_check(parts: _Parts, given: str) -> _Check:
         made.append(parts.calls.lines(str(machine), compiled, built.device, built.tensor, walled))
         return made[-1].text.rstrip("\n")
 
+    def inputs(function: str) -> str:
+        made.append(parts.calls.inputs(function))
+        return made[-1].text
+
     text = parts.script.text(
+        inputs=inputs,
         apply=lambda name, given: applying.line(passes[-1], name, given).rstrip("\n"),
         under_target=lambda line: applying.under_target(passes[-1], f"{line}\n").rstrip("\n"),
         alone=lambda given: applying.alone(passes[-1], given).rstrip("\n"),

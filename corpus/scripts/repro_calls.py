@@ -123,6 +123,13 @@ class Calls:
         flattens = self.compares and any(call.gives == "anything" for call in calls)
         return CallLines(text, sources.read, bool(calls), flattens)
 
+    def inputs(self, function: str) -> CallLines:
+        """The list of arrays that the first entry call of a function is given, as an expression."""
+        sources = _Sources(self._arrays(), PLAIN_ELEMENTS if self.plain else INLINE_ELEMENTS)
+        call = next(call for call in self.stored.case.calls if call.function == function)
+        arrays = ", ".join(sources.of(one) for one in call.arguments if isinstance(one, np.ndarray))
+        return CallLines(f"[{arrays}]", sources.read, uses_externs=False, flattens=False)
+
     def once(self, made: Sequence[CallLines]) -> str:
         """What these lines need once, before the passes."""
         script = self.stored.case.module.script

@@ -78,6 +78,8 @@ class Operator:
     sized_by_values: the shape of the result depends on what the operands hold, not on their shapes alone.
     weight: how often it is drawn against the others.
     family: the kind of operators that share TVM's functions with it, for causes; "" for none.
+    without_gradient: the operands, by their places, by which TVM says that it has no gradient
+    (python/tvm/relax/op/_op_gradient.py), although the result changes with them.
     own_specials: which special floats it has a meaning for; None for what its rounding says, see `specials`.
     """
 
@@ -98,6 +100,7 @@ class Operator:
     family: str = ""
     rank: int | None = None
     numbers: tuple[int | str, ...] = ()
+    without_gradient: tuple[int, ...] = ()
 
     @property
     def specials(self) -> Specials:

@@ -13,7 +13,8 @@ A template is the text of a script between the passes and its end. Its first lin
 
 A failed assertion is the bug. `{{ from_here }}` stands where from then on every exception is the bug.
 `{{ apply("again", "given") }}` stands for `again = PASS(given)` with the last pass under its target and options,
-`{{ calls(...) }}` for the entry calls in a built module and the comparison with the reference's results. `target` is
+`{{ calls(...) }}` for the entry calls in a built module and the comparison with the reference's results,
+`{{ inputs("main") }}` for the arrays that the first of main is given. `target` is
 the case's target, `build_target` and `device` what a build is for and runs on, `compiled` the expression that compiles
 `mod`. `plain` is true where the script is for an issue: it has no child and no exit status of its own.
 `TIDYING` and `DEAD_VALUES` are those of `oracles.live_part`.
@@ -56,6 +57,7 @@ from oracles.evidence import (
     RefusedByNvcc,
     SpoiltProcess,
     WithoutDead,
+    WrongGradient,
 )
 from oracles.live_part import DEAD_VALUES, TIDYING
 from oracles.verdict import BUILD
@@ -136,7 +138,7 @@ def _of_evidence(evidence: Evidence | None, walls: bool) -> str | None:
             return None
         case InKernel() | OrderOfThreads() | HostTouchesDevice() | RefusedByNvcc():
             return None
-        case None | AnotherForm() | BuiltUntyped() | Died() | NotReadBack() | LeftForVm():
+        case None | WrongGradient() | AnotherForm() | BuiltUntyped() | Died() | NotReadBack() | LeftForVm():
             return None
         case _:
             assert_never(evidence)

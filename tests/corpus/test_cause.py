@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from corpus.causes.cause import LONGEST, UNCERTAIN, Cause, FailureFacts, Rewrite, cause_of
+from corpus.causes.cause import LONGEST, UNCERTAIN, Cause, cause_of
+from corpus.causes.failure_facts import FailureFacts, Rewrite
 from oracles.evidence import (
     AcrossProcesses,
     Died,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from corpus.causes.cause import UNCERTAIN, FailureFacts, cause_of
+from corpus.causes.cause import UNCERTAIN, cause_of
+from corpus.causes.failure_facts import FailureFacts
 from oracles.evidence import Died
 from oracles.verdict import CRASH, Failed
 from tests.corpus.test_cause import raised, thrown

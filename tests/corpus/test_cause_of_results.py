@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from corpus.causes.cause import UNCERTAIN, FailureFacts, Rewrite, cause_of
+from corpus.causes.cause import UNCERTAIN, cause_of
+from corpus.causes.failure_facts import FailureFacts, Rewrite
 from generators.passes.row import Role
 from generators.passes.table import PASSES
 from oracles.evidence import AnotherForm, AttributeGone, ChangedSignature, NotANumber, ReferenceTrap

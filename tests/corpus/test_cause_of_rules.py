@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from corpus.causes.cause import _REFUSED, FailureFacts, cause_of
+from corpus.causes.cause import _REFUSED, cause_of
+from corpus.causes.failure_facts import FailureFacts
 from oracles.verdict import CRASH, Failed
 from tests.corpus.test_cause import CHECK, raised, thrown
 from tests.corpus.test_throw_site import frame

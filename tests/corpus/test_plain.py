@@ -22,7 +22,8 @@ from generators.case import EntryCall, PassCall
 from oracles.evidence import Evidence, Hung, OutOfMemory
 from oracles.scripts import Script, named
 from oracles.verdict import CRASH, DOES_NOT_BUILD
-from tests.corpus.test_repro import ADD, CLEAN_ON, EVIDENCE, FAULTS, OTHER_BUILDS, PLANTED, RESULT, X, stored
+from tests.corpus.planted_faults import FAULTS
+from tests.corpus.test_repro import ADD, CLEAN_ON, EVIDENCE, OTHER_BUILDS, PLANTED, RESULT, X, stored
 from tests.patience import HANGS_S
 
 pytestmark = pytest.mark.warm

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from corpus.causes.cause import Cause, FailureFacts, cause_of
+from corpus.causes.cause import Cause, cause_of
 from corpus.causes.culprit import culprit_from
+from corpus.causes.failure_facts import FailureFacts
 from corpus.causes.throw_site import sites
 from corpus.reduce import Candidate
 from fuzzer.protocol import Plan

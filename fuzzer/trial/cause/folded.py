@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from corpus.causes.cause import Rewrite
+from corpus.causes.failure_facts import Rewrite
 from fuzzer.trial.cause.seen_at_once import operator_named
 from generators.operators.table import OPERATORS
 from generators.tvm_api import IRModule

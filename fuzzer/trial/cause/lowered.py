@@ -15,7 +15,7 @@ from enum import Enum, auto
 
 import tvm_ffi
 
-from corpus.causes.cause import Rewrite
+from corpus.causes.failure_facts import Rewrite
 from corpus.reduce import Candidate
 from corpus.reduce.draft import NotApplicable, module_binds
 from corpus.reduce.plan import Edit, PlanView, ReductionPlan, applied, plan_of, view_of

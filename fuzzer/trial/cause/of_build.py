@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from corpus.causes.cause import FailureFacts
+from corpus.causes.failure_facts import FailureFacts
 from corpus.causes.throw_site import sites
 from fuzzer.trial.cause.look import Look
 from fuzzer.trial.cause.of_step import of_part, of_step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from corpus.causes.cause import FailureFacts, Rewrite
+from corpus.causes.failure_facts import FailureFacts, Rewrite
 from fuzzer.trial.cause.folded import folded
 from fuzzer.trial.cause.look import Look
 from fuzzer.trial.cause.lowered import narrowed

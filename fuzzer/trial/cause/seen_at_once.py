@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corpus.causes.cause import Rewrite
+from corpus.causes.failure_facts import Rewrite
 from corpus.causes.throw_site import called_operator
 from generators.operators.table import OPERATORS
 from generators.passes.row import PassRow

@@ -10,7 +10,7 @@ import pytest
 import tvm
 from tvm import relax
 
-from corpus.causes.cause import Rewrite
+from corpus.causes.failure_facts import Rewrite
 from corpus.reduce import Candidate, candidate_of
 from corpus.registry import CASES as CASES_BESIDE
 from corpus.registry import SHIPPED

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tvm import relax, te, topi
 
-from corpus.causes.cause import Rewrite
+from corpus.causes.failure_facts import Rewrite
 from corpus.scripts.module_text import live_module
 from fuzzer.trial.cause.lowered import narrowed
 from generators.case import EntryCall, ModuleText
