@@ -31,6 +31,8 @@ from generators.tir.terms import (
 )
 from generators.tvm_api import Expr
 
+_FAR = 1 << 15
+"""As far as numbers in a row go: narrow types end before."""
 _WIDEST_SHIFT = 3
 _NARROWER = {"int16": ("int8",), "int32": ("int8", "int16"), "int64": ("int8", "int16", "int32")}
 
@@ -264,6 +266,22 @@ def _widened(operands: Operands, dtype: str, _depth: int) -> Term:
     return cast(one, dtype) if product is None else product
 
 
+def _constants_in_a_row(operands: Operands, dtype: str, depth: int) -> Term:
+    """A value plus or less some numbers, one after the other. Each step fits into the dtype; two numbers together may
+    not, so that joining them is not always right."""
+    source, knobs = operands.source, operands.draft.knobs.expressions
+    term = draw_value(operands, dtype, min(depth, 1))
+    bound = min(int(capacity(dtype, term.fraction)), _FAR)
+    for _ in range(source.integer(*knobs.constants_in_a_row)):
+        down = math.ceil((0 if dtype.startswith("u") else -bound) - term.range.low)
+        up = math.floor(bound - term.range.high)
+        by = source.pick((down, up, source.integer(min(down, 0), max(up, 0))))
+        row = BY_NAME["sub" if by < 0 else "add"]
+        term = apply(row, term, constant(abs(by), dtype)) or term
+    operands.draft.features.add("constants_in_a_row")
+    return term
+
+
 def _flag(operands: Operands, dtype: str, depth: int) -> Term:
     """A condition as a number."""
     operands.draft.features.add("cast")
@@ -322,6 +340,7 @@ _INTEGER: _Rows = (
     (_let, 1),
     (_flag, 1),
     (_widened, 1),
+    (_constants_in_a_row, 2),
     (_integer_unary, 2),
 )
 _FLOAT: _Rows = (
@@ -333,4 +352,5 @@ _FLOAT: _Rows = (
     (_flag, 1),
     (_float_unary, 3),
     (_cut, 1),
+    (_constants_in_a_row, 1),
 )

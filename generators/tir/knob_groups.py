@@ -91,6 +91,8 @@ class ExpressionKnobs:
     """A constant divisor is negative."""
     likely: float = 0.1
     """A condition is marked as likely, where that may be."""
+    constants_in_a_row: tuple[int, int] = (2, 4)
+    """Numbers that a value is moved by, one after the other."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from generators.tir.recipes.partial_blocks import (
     another,
     any_length,
     filled_by_block,
+    first_turn,
     for_a_part,
     in_dtype,
     shown_by_block,
@@ -173,7 +174,7 @@ def _without_axes(draft: FunctionDraft) -> Stmt:
     """A block without axes in a loop, which stores where its predicate holds."""
     length = any_length(draft)
     tensor, fill = filled_by_block(draft, length)
-    each = loop_of(draft, length)
+    each = loop_of(draft, length, start=first_turn(draft))
     here = each.point.term
     change = store(tensor, another(draft, tensor, [here], [here.expr]), [here.expr])
     block = block_of(draft, [], draft.new_name("part"), BlockBody(change))

@@ -22,7 +22,7 @@ from generators.tir.launch import made_of
 from generators.tir.opaque import held_range
 from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point
-from generators.tir.recipes.block_drafts import add_input
+from generators.tir.recipes.block_drafts import add_input, loop_of
 from generators.tir.recipes.dependences import elsewhere, triangle
 from generators.tir.recipes.plain_knobs import AROUND_BLOCKS, KNOBS
 from generators.tir.recipes.recipe import PrimRecipe
@@ -128,6 +128,11 @@ def any_length(draft: FunctionDraft) -> Extent:
     return draft.extent(draft.source.pick(KNOBS.parts.lengths))
 
 
+def first_turn(draft: FunctionDraft) -> int:
+    """The number at which a loop begins."""
+    return draft.source.integer(1, 3) if draft.source.flip(KNOBS.parts.started) else 0
+
+
 def for_a_part(draft: FunctionDraft, length: Extent, value: Expr) -> Expr:
     """Holds for some of the numbers below the length, and not for all."""
     some = draft.number(draft.source.integer(1, max(int(length.value) - 1, 1)))
@@ -138,14 +143,15 @@ def _for_some(draft: FunctionDraft) -> Stmt:
     """Elements are stored anew for a part of the loop."""
     length = any_length(draft)
     tensor, fill = filled_by_block(draft, length)
-    var, _ = counted(draft, length)
+    each = loop_of(draft, length, start=first_turn(draft))
 
     def make(terms: list[Term]) -> BlockBody:
         at = [terms[0].expr]
         return BlockBody(store(tensor, another(draft, tensor, terms, at), at))
 
-    part = block_over(draft, [PartAxis(length, var)], make, for_a_part(draft, length, var))
-    return sequence(fill, loop(draft, var, length, part), *shown_by_block(draft, tensor))
+    here = each.point.term.expr
+    part = block_over(draft, [PartAxis(length, here)], make, for_a_part(draft, length, here))
+    return sequence(fill, each.around(draft, part), *shown_by_block(draft, tensor))
 
 
 def _reduced_for_some(draft: FunctionDraft) -> Stmt:

@@ -200,6 +200,8 @@ class PartialBlockKnobs:
     """It is filled with one number, as padding is."""
     turns: int = 4
     """Most terms of a reduction without an init."""
+    started: float = 0.4
+    """The loop around a predicate does not begin at 0."""
     term: Range = Range(-5, 5, True)
     """What such a reduction begins with and adds: sums stay in the range of the tensor without being cut."""
 
