@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -40,6 +41,8 @@ MEASURED = 10
 GOES_ON = "The smallest so far, not confirmed: the reduction goes on, or did not get to its end."
 AHEAD_S = 1e9
 """Seconds that a clock is ahead where the user has ended the reduction."""
+WAITS = 4
+"""Times as long as news took to tell, until the next are told."""
 PRINTED_WHOLE = 40
 """Up to so many bindings and statements the best so far is printed as a script that is known to say all of it: reading
 it back takes longer than a trial where it is large."""
@@ -79,6 +82,34 @@ def reduce_by_oracle(subject: Subject, say: Say) -> None:
     _Reduce(subject, found.kept, list(found.others), say).run()
 
 
+class Latest:
+    """Tells the latest news, and at most a fifth of the time: news takes up to a second, and some is old by then."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._tell: Callable[[], None] | None = None
+        self._due = -math.inf
+
+    def put(self, tell: Callable[[], None]) -> None:
+        """Has these news told in place of those before, at once where some are due."""
+        self._tell = tell
+        self.due()
+
+    def due(self) -> None:
+        """Tells what there is where that is due."""
+        if self._clock() >= self._due:
+            self.now()
+
+    def now(self) -> None:
+        """Tells what there is."""
+        if self._tell is None:
+            return
+        tell, self._tell = self._tell, None
+        began = self._clock()
+        tell()
+        self._due = self._clock() + WAITS * (self._clock() - began)
+
+
 class _Reduce:
     """One reduction, and who looks on while it runs (`fuzzer.trial.reduction_watch.Watch`)."""
 
@@ -93,6 +124,7 @@ class _Reduce:
         self._like = replace(subject.request.case, passes=passes, setup=start.setup, calls=start.calls)
         self._began = time.monotonic()
         self._size: tuple[int, int, int] | None = None
+        self._best = Latest()
         self._searched: Smallest | None = None
         self.clock = clock_of(subject.request)
 
@@ -176,19 +208,25 @@ class _Reduce:
         pattern = self._subject.request.keep.message
         return pattern is None or matches(failure, pattern)
 
+    def asks(self) -> None:
+        self._best.due()
+
     def better(self, candidate: Candidate, failure: Failure, calls: int) -> None:
-        """Sends what is on disk from then on. A second search begins with the whole case again: what is larger than
-        the best so far is not told."""
+        """Sends what is on disk from then on, soon. A second search begins with the whole case again: what is larger
+        than the best so far is not told."""
         sizes = sizes_of(candidate)
         if self._size is not None and sum(sizes) > sum(self._size):
             return
         self._size = sizes
-        finding = self._as_finding(candidate, failure)
-        stored = stored_from(finding)
-        repro = repro_text(stored, single=True)
         spent = time.monotonic() - self._began
-        files = contents_of(stored, repro_text(stored), f"# {stored.title}\n\n{GOES_ON}\n")
-        self._say(Better(*sizes, calls, spent, repro, stored.case.module.json, files))
+
+        def tell() -> None:
+            stored = stored_from(self._as_finding(candidate, failure))
+            repro = repro_text(stored, single=True)
+            files = contents_of(stored, repro_text(stored), f"# {stored.title}\n\n{GOES_ON}\n")
+            self._say(Better(*sizes, calls, spent, repro, stored.case.module.json, files))
+
+        self._best.put(tell)
 
     def met(self, failure: Failure) -> None:
         if len(self._others) < 1000:
@@ -196,6 +234,7 @@ class _Reduce:
 
     def searched(self, smallest: Smallest) -> None:
         self._searched = smallest
+        self._best.now()
 
     def _as_finding(self, candidate: Candidate, failure: Failure) -> Finding:
         """A candidate as a finding of which only what its script needs is known."""

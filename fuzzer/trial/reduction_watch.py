@@ -33,6 +33,10 @@ class Watch(Protocol):
         """Seconds. Where it is ahead of the time for a reduction, that ends with the smallest so far."""
         ...
 
+    def asks(self) -> None:
+        """A candidate is about to be judged."""
+        ...
+
     def better(self, candidate: Candidate, failure: Failure, calls: int) -> None:
         """A smaller candidate fails in the same way, with this failure; `calls` were judged until then."""
         ...
@@ -58,6 +62,9 @@ class Unwatched:
 
     def clock(self) -> float:
         return time.monotonic()
+
+    def asks(self) -> None:
+        pass
 
     def better(self, candidate: Candidate, failure: Failure, calls: int) -> None:
         pass

@@ -9,10 +9,13 @@ from dataclasses import replace
 from generators.passes import tir_marks as marks
 from generators.passes.options import SIMPLIFY
 from generators.passes.phases import at, span
-from generators.passes.row import Fires, PassRow, Phase, Place, Promise, Rate
+from generators.passes.row import LIBRARY, Documented, Fires, PassRow, Phase, Place, Promise, Rate
 from generators.passes.tir_row import AGAIN, tir_row
 from generators.passes.traits import KeepsItsMark, MakesLoops, PreparedBy, Refuses
 
+_NO_INIT = Documented(
+    "Block Init part is not allowed in pass ConvertBlocksToOpaque", LIBRARY, after=("s_tir.LowerInitBlock",)
+)
 _CURRENT = "tvm.target.Target.current()"
 _WITH_HOST = f"{_CURRENT}.with_host({_CURRENT}.host or {_CURRENT})"
 
@@ -60,7 +63,7 @@ ROWS: tuple[PassRow, ...] = (
     tir_row(
         "s_tir.ConvertBlocksToOpaque",
         "src/s_tir/transform/convert_blocks_to_opaque.cc: block axes become their bindings",
-        Place(at(Phase.PLACED), gives=Phase.OPAQUE),
+        Place(at(Phase.PLACED), gives=Phase.OPAQUE, documented=(_NO_INIT,)),
         AGAIN,
         fires=Fires(rate=Rate(24)),
         traits=(MakesLoops(),),

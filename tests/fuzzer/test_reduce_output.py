@@ -24,7 +24,7 @@ from fuzzer.commands.reduce_shown import shown
 from fuzzer.errors import EnvironmentFault, UsageError
 from fuzzer.oneshot.messages import STOP, Better, Kept, Reduction, Reply, Request
 from fuzzer.oneshot.read_case import read_subject
-from fuzzer.oneshot.reduce import clock_of
+from fuzzer.oneshot.reduce import Latest, clock_of
 from fuzzer.trust import is_plain
 from tests.fuzzer.test_reduce_predicate import BODY
 
@@ -155,6 +155,34 @@ def test_a_clock_is_ahead_once_the_user_wants_an_end(tmp_path: Path, module: Pat
     before = clock()
     (tmp_path / STOP).touch()
     assert clock() - before > 1e8
+
+
+def test_news_takes_a_fifth_of_the_time_and_the_last_is_told() -> None:
+    now, told = [0.0], list[str]()
+
+    def news(text: str) -> Callable[[], None]:
+        def tell() -> None:
+            told.append(text)
+            now[0] += 0.5
+
+        return tell
+
+    latest = Latest(lambda: now[0])
+    latest.due()
+    for text in ("first", "second", "third"):
+        latest.put(news(text))
+    assert told == ["first"]
+    now[0] += 1.9
+    latest.due()
+    assert told == ["first"]
+    now[0] += 0.2
+    latest.due()
+    latest.due()
+    assert told == ["first", "third"]
+    latest.put(news("last"))
+    latest.now()
+    latest.now()
+    assert told == ["first", "third", "last"]
 
 
 def test_time_that_ran_out_is_said_with_what_goes_on(passfuzz: Any, answering: Any, module: Path) -> None:

@@ -300,6 +300,7 @@ class _Seen:
         return reduce(start, self.interesting, budget_s=budget_s, clock=clock, elsewhere=self.elsewhere())
 
     def interesting(self, candidate: Candidate) -> bool:
+        self.watch.asks()
         self.calls += 1
         fails = self.faults.unless_at_fault("a candidate", lambda: self._fails(candidate), False)
         if fails:
@@ -316,6 +317,7 @@ class _Seen:
         return ForkedJudge(self.rejudge, self.watch, self._fails, self._told, self.interesting)
 
     def _told(self, candidate: Candidate, judged: CandidateAnswer) -> bool:
+        self.watch.asks()
         self.calls += 1
         for failure in judged.met:
             self.watch.met(failure)
