@@ -162,6 +162,9 @@ _NONZERO = (_operands(NUMERIC, low=1), _operands(tuple(d for d in NUMERIC if d !
 
 def _divisors(s: Scope) -> tuple[Value, Value]:
     a, b = _NONZERO[0 if s.source.flip(KNOBS.elementwise.positive_divisor) else 1](s)
+    if s.source.flip(KNOBS.elementwise.literal_divisor):
+        number = s.source.pick((2, 4, 3, 8, 16, 5, 64))
+        b = s.constant((), a.dtype, Range(number, number, True))
     # Code that divides the smallest number of a dtype by -1, or asks for the remainder, ends its process.
     if not is_float(a.dtype) and b.range.high < 0 and a.range.low <= integer_limits(a.dtype)[0]:
         raise Unavailable("the smallest number divided by -1")

@@ -1,7 +1,5 @@
-"""Every ratio of the operator rows, by family: what it decides and, where the value itself needs one, the reason.
-
-Where a field gives no reason: both ways are worth a test. The way that models use most has more than one half,
-a special case 0.1 to 0.3. A row that takes a plain `flip()` needs no ratio: that is one half.
+"""Every ratio of the operator rows, by family: what it decides, and the reason where the value itself needs one. Else
+what models use most has more than one half, and a special case 0.1 to 0.3, as both are worth a test.
 """
 
 from __future__ import annotations
@@ -45,6 +43,8 @@ class ElementwiseKnobs:
     """The condition of where is drawn first, and the values broadcast with it."""
     positive_divisor: float = 0.6
     """Divisors are positive, else all negative: rounding of quotients differs in sign."""
+    literal_divisor: float = 0.2
+    """A divisor is one number: a power of two is what shifts and masks are made of."""
     last_axis: float = 0.4
     """Softmax goes over the last axis, as in most models."""
     large_scores: float = 0.2
