@@ -6,6 +6,7 @@ import ast
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from corpus.regular_files import read_regular
@@ -13,6 +14,8 @@ from corpus.scripts.imported_files import UserModule, imported_files
 
 MOST_BYTES = 1 << 16
 """Files that are larger, all together, are not carried inside of a script."""
+FILES = 4
+"""As many are kept: a reduction writes a script for each of its successes."""
 FOLDER = "PASSFUZZ_LOADED"
 """The variable that names another folder than the script's own for files that it does not carry."""
 _LONGEST_NAME = 256
@@ -46,6 +49,16 @@ class LoadedFile:
 
 def loaded_file(path: Path) -> LoadedFile:
     """Reads the file and what it imports. Of one that cannot be read, or that Python cannot, no more than that."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return LoadedFile(path, None, (), (path.name,))
+    return _read(path.absolute(), path, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=FILES)
+def _read(_absolute: Path, path: Path, _changed_ns: int, _size: int) -> LoadedFile:
+    """The file as it is; what it imports as it was when the file was read first, which is what a worker has loaded."""
     try:
         text = _text(path)
         needed = imported_files(path, ast.parse(text), MOST_BYTES)
