@@ -79,7 +79,7 @@ INNER_ORDER: dict[str, tuple[tuple[str, ...], ...]] = {
             "scripts/setting",
         ),
         ("causes/culprit", "causes/signature", "causes/throw_site", "causes/tracebacks"),
-        ("causes/cause_message",),
+        ("causes/cause_message", "causes/failure_facts"),
         ("causes/cause", "causes/severity"),
         ("case_record", "case_texts", "finding", "scripts/module_text"),
         ("finding_bytes", "scripts/repro_passes", "store"),

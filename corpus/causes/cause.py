@@ -158,8 +158,7 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: FailureFacts | No
         case HostTouchesDevice():
             return Cause(blamed, "lets host code pass that touches memory of a device")
         case WrongGradient():
-            derived = tuple(kind for kind in known.operators if kind != _LOSS) or known.operators
-            return Cause(blamed, f"gives a wrong gradient{_on(derived)}", certain=len(derived) == 1)
+            return Cause(blamed, f"gives a wrong gradient{_on(known.operators)}", certain=len(known.operators) == 1)
         case ReferenceTrap(kind="use-after-kill") if known.ends_lives:
             return Cause("a pass on a module that ends lives", "moves a use of a value past the end of its life")
     if known.left:
@@ -170,10 +169,6 @@ def cause_of(oracle: str, failed: Failed, culprit: str, facts: FailureFacts | No
     if failed.symptom in (CRASH, DOES_NOT_BUILD, DOES_NOT_RUN) or sites(failed.detail):
         return _thrown(failed, running, known)
     return _wrong(failed, blamed, known)
-
-
-_LOSS = "a reduction"
-"""What makes a scalar of what is derived: a function without it has no gradient."""
 
 
 def _on(kinds: tuple[str, ...]) -> str:

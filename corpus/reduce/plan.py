@@ -149,23 +149,25 @@ def add_parameter(plan: ReductionPlan, name: str, param: T.Var) -> ReductionPlan
     return add_parameters(plan, name, [param])
 
 
-def add_parameters(plan: ReductionPlan, name: str, params: Sequence[T.Var]) -> ReductionPlan:
+def add_parameters(plan: ReductionPlan, name: str, params: Sequence[T.Var], *, signed: bool = False) -> ReductionPlan:
     """The same with several. NotApplicable where one has a type of which no inputs can be drawn, and they are asked
-    for."""
+    for. signed: the inputs are on both sides of zero."""
     function = plan.draft.functions[name]
     if not isinstance(function, Draft) or callers(plan.draft, name):
         raise NotApplicable("only functions without callers can get parameters")
     grown = replace(function, params=(*function.params, *params))
     calls = tuple(
-        replace(call, arguments=(*call.arguments, *_drawn(params, function, call))) if call.function == name else call
+        replace(call, arguments=(*call.arguments, *_drawn(params, function, call, signed)))
+        if call.function == name
+        else call
         for call in plan.calls
     )
     return replace(plan, draft=plan.draft.with_function(name, grown), calls=calls)
 
 
-def _drawn(params: Sequence[T.Var], function: Draft, call: EntryCall) -> Iterator[Argument]:
+def _drawn(params: Sequence[T.Var], function: Draft, call: EntryCall, signed: bool) -> Iterator[Argument]:
     symbols = symbol_values(function, call)
-    return (draw_argument(T.type_of(param), symbols) for param in params)
+    return (draw_argument(T.type_of(param), symbols, signed) for param in params)
 
 
 def drawable(plan: ReductionPlan, name: str, params: Collection[T.Var]) -> set[T.Var]:
@@ -277,13 +279,14 @@ def is_impossible(ty: T.Type) -> bool:
     return any(isinstance(dim, tirx.IntImm) and int(dim) < 0 for dim in dims_of(ty))
 
 
-def draw_argument(ty: T.Type, symbols: Mapping[T.Var, int]) -> Argument:
-    """Small whole numbers in a type: floats 1..3, integers and bools 0..1, which are valid almost everywhere.
+def draw_argument(ty: T.Type, symbols: Mapping[T.Var, int], signed: bool = False) -> Argument:
+    """Small whole numbers in a type: floats 1..3, integers and bools 0..1, which are valid almost everywhere. signed:
+    floats -1..1, which more passes tell apart.
 
     NotApplicable when the type does not tell the extents.
     """
     if isinstance(ty, T.TupleType):
-        return tuple(draw_argument(field, symbols) for field in ty.fields)
+        return tuple(draw_argument(field, symbols, signed) for field in ty.fields)
     try:
         extents = tuple(int(evaluate(dim, symbols)) for dim in dims_of(ty))
     except (UnboundSymbol, UnknownPrimExpr, ZeroDivisionError) as error:
@@ -295,7 +298,8 @@ def draw_argument(ty: T.Type, symbols: Mapping[T.Var, int]) -> Argument:
     dtype = T.dtype_name(ty) if isinstance(ty, T.TensorType) else None
     if dtype is None or len(extents) != ty.ndim:
         raise NotApplicable("no values of this type")
-    return small_numbers(extents, dtype)
+    numbers = small_numbers(extents, dtype)
+    return numbers - 2 if signed and is_float(dtype) else numbers
 
 
 def small_numbers(extents: tuple[int, ...], dtype: str) -> Array:

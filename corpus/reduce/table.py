@@ -55,6 +55,7 @@ STEPS: tuple[ReductionStep, ...] = (
     ReductionStep("last bindings", bindings.all_but_last, galloped),
     ReductionStep("fields of bound outputs", outputs.bound_fields),
     ReductionStep("bindings to parameters", bindings.to_parameters),
+    ReductionStep("bindings to signed parameters", bindings.to_signed_parameters),
     ReductionStep("first statements", tir_stages.cut, bisected),
     ReductionStep("last statements", tir_stages.all_but_last, galloped),
     ReductionStep("other results", tir_stages.other_results),

@@ -1,9 +1,9 @@
 """The adjoint that a pass adds to a function is its derivative.
 
-relax.transform.Gradient adds `f_adjoint` beside `f` (src/relax/transform/gradient.cc). It takes the parameters of f,
-and gives the results of f and the gradients of one of them, a scalar, by some of the parameters. Along a direction
-these must give what `oracles.reference.derivative` finds of f; where they do not, halves of the direction lead to one
-element that shows it.
+relax.transform.Gradient adds an adjoint beside a function f (src/relax/transform/gradient.cc). It takes the parameters
+of f, and gives the results of f and the gradients of one of them, a scalar, by some of the parameters. Along a
+direction these must give what `oracles.reference.derivative` finds of f; where they do not, halves of the direction
+lead to one element that shows it.
 
 Nothing is said next to a kink, where a gradient is one of many. So inputs are moved a little first, off whole numbers
 and off each other. Nor is anything said of operands by which TVM has no gradient (`Operator.without_gradient`,

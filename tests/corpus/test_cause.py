@@ -8,14 +8,7 @@ import pytest
 
 from corpus.causes.cause import LONGEST, UNCERTAIN, Cause, cause_of
 from corpus.causes.failure_facts import FailureFacts, Rewrite
-from oracles.evidence import (
-    AcrossProcesses,
-    Died,
-    Hung,
-    OutOfMemory,
-    ReferenceTrap,
-    SpoiltProcess,
-)
+from oracles.evidence import AcrossProcesses, Died, Hung, OutOfMemory, ReferenceTrap, SpoiltProcess
 from oracles.ir.kinds import IRKind, Piece
 from oracles.verdict import (
     CRASH,

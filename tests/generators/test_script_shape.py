@@ -193,9 +193,18 @@ def test_the_names_are_those_of_tvm() -> None:
     assert NAMES_FILE.read_text(encoding="utf-8").split() == names()
 
 
+UNKNOWN_TO_THE_PARSER = {"legalize-ops-offset-of-a-tensor-is-int64": "R.inspect"}
+"""What TVM's printer writes and its parser does not know: such a module is read from JSON."""
+
+
 @pytest.mark.parametrize("folder", sorted(CORPUS.iterdir()), ids=lambda folder: folder.name)
 def test_modules_of_the_corpus_are_plain(folder: Path) -> None:
     text = (folder / "module.py").read_text(encoding="utf-8")
+    if folder.name in UNKNOWN_TO_THE_PARSER:
+        complaint = complaint_about(text)
+        assert complaint is not None and UNKNOWN_TO_THE_PARSER[folder.name] in complaint.text
+        assert (folder / "module.json").exists()
+        return
     assert complaint_about(text) is None
     assert complaint_about(without_imports(text)) is None
 

@@ -44,6 +44,11 @@ def to_parameters(view: PlanView) -> Sequence[Edit]:
     return edits
 
 
+def to_signed_parameters(view: PlanView) -> Sequence[Edit]:
+    """The same with inputs on both sides of zero, which a rectifier does not let through as they are."""
+    return [Joint(_to_signed_parameters, edit.about) for edit in to_parameters(view) if isinstance(edit, Joint)]
+
+
 def all_but_last(view: PlanView) -> Sequence[Edit]:
     """All bindings of a function without callers but the last k become parameters, for each k from 1."""
     edits: list[Edit] = []
@@ -62,7 +67,13 @@ def _to_parameter(name: str, bind: DraftBinding, view: PlanView) -> Joint:
     return Joint(_to_parameters, (name, bind.var, tvm.ir.Var(bind.var.name, view.types[bind.var])))
 
 
-def _to_parameters(plan: ReductionPlan, wanted: Sequence[tuple[str, T.Var, T.Var]]) -> ReductionPlan:
+def _to_signed_parameters(plan: ReductionPlan, wanted: Sequence[tuple[str, T.Var, T.Var]]) -> ReductionPlan:
+    return _to_parameters(plan, wanted, signed=True)
+
+
+def _to_parameters(
+    plan: ReductionPlan, wanted: Sequence[tuple[str, T.Var, T.Var]], *, signed: bool = False
+) -> ReductionPlan:
     """wanted: the function, the variable that is bound, and the parameter that it becomes. Those of which no inputs can
     be drawn stay bound."""
     for name in dict.fromkeys(owner for owner, _, _ in wanted):
@@ -78,7 +89,7 @@ def _to_parameters(plan: ReductionPlan, wanted: Sequence[tuple[str, T.Var, T.Var
         used = draft.used_in(left)
         params = [param for var, param in pairs.items() if var in used]
         draft = replace(draft, swaps={**draft.swaps, **pairs})
-        plan = add_parameters(replace(plan, draft=draft), name, params)
+        plan = add_parameters(replace(plan, draft=draft), name, params, signed=signed)
     return plan
 
 

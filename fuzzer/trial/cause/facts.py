@@ -30,7 +30,7 @@ from fuzzer.trial.cause.of_build import (
 from fuzzer.trial.cause.of_step import of_part
 from fuzzer.trial.cause.rules import rule_that_raises
 from fuzzer.trial.cause.running import running_at_death, running_when_raised
-from fuzzer.trial.cause.seen_at_once import called_in, has_code_for_each, operators_in
+from fuzzer.trial.cause.seen_at_once import called_in, derived_in, has_code_for_each, operators_in
 from fuzzer.trial.own_faults import OwnFaults
 from fuzzer.trial.repertoire import Repertoire
 from generators.passes.row import PassRow
@@ -41,7 +41,7 @@ from oracles.checks.legalised import LEGALIZE
 from oracles.evidence import Died, Hung, OutOfMemory
 from oracles.forked import forked
 from oracles.ir.contents import contents, guarded_division, odd_floats, operator_kind
-from oracles.verdict import CODEGEN, CRASH, Failed
+from oracles.verdict import CODEGEN, CRASH, WRONG_GRADIENT, Failed
 
 LIMIT_S = 30.0
 """Seconds that looking may take; what is not found by then is unknown."""
@@ -110,6 +110,11 @@ def _raised(look: Look) -> FailureFacts | None:
     return replace(_of_module(look, called=called_in(look.failed.detail)), rule=rule)
 
 
+def _wrong_gradient(look: Look) -> FailureFacts | None:
+    """Of an adjoint that is not the derivative."""
+    return FailureFacts(operators=derived_in(look.case.module)) if look.failed.symptom == WRONG_GRADIENT else None
+
+
 def _took_too_much(look: Look) -> FailureFacts | None:
     """Of what takes too much time or memory."""
     return _of_module(look) if isinstance(look.failed.evidence, Hung | OutOfMemory) else None
@@ -143,6 +148,7 @@ def _at_culprit(look: Look) -> FailureFacts | None:
 _QUESTIONS: tuple[Callable[[Look], FailureFacts | None], ...] = (
     _left_operators,
     _raised,
+    _wrong_gradient,
     _took_too_much,
     _died_of_code,
     _died_in_build,

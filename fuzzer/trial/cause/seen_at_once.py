@@ -14,6 +14,8 @@ from oracles.ir.kinds import ELEMENTWISE, IRKind, Piece, words_of
 from oracles.ir.operators import operator_calls
 from oracles.ir.rewrite import rewritten
 
+_LOSSES = frozenset(("sum", "mean"))
+
 
 def operators_in(module: IRModule) -> tuple[str, ...]:
     """The kinds of the operators of the operator table that a module calls, as causes name them; elementwise ones only
@@ -21,6 +23,13 @@ def operators_in(module: IRModule) -> tuple[str, ...]:
     names = {str(call.op.name) for call, _ in operator_calls(module)}
     kinds = {operator_kind(name) for name in names if name in OPERATORS}
     return words_of(kinds - {ELEMENTWISE} or kinds)
+
+
+def derived_in(module: IRModule) -> tuple[str, ...]:
+    """The operators of a function that is derived, each of which has a gradient of its own: without the sum or the mean
+    that makes a number of the others' result, where there are others."""
+    names = {str(call.op.name).removeprefix("relax.") for call, _ in operator_calls(module)}
+    return tuple(sorted(names - _LOSSES or names))
 
 
 def operator_named(kind: IRKind) -> str:

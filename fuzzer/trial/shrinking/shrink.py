@@ -247,11 +247,8 @@ class _Asked:
 
 
 def _reduced(rejudge: Rejudging, asked: _Asked, start: Candidate, budget_s: float) -> tuple[Smallest, str]:
-    """The smallest case, and the call that shows it by an official pipeline, "" where there is none.
-
-    Where the first reduction has taken away what such a pipeline needs to show it, or what TVM needs to build what a
-    script is to run, there is a second one that does not.
-    """
+    """The smallest case, and the call that shows it by an official pipeline, "" where there is none. There is a second
+    reduction where the first has taken away what such a pipeline, or the build for a script, needs."""
     watch = asked.watch
     seen = _Seen(rejudge, asked.failure, watch)
     smallest = seen.smallest(start, budget_s)

@@ -49,7 +49,7 @@ FEATURES = (
     *("symbolic", "scalar_parameter", "int32_index", "dtype_bool"),
     *(f"dtype_{name}" for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")),
 )
-FEW = 100
+FEW = 200
 """Wrong rewrites must show on so many functions."""
 
 

@@ -28,6 +28,7 @@ from generators.tir.schedule_row import Primitive
 from generators.tir.schedules import Scheduled, ScheduleStep, draw_schedule, has_place, replayed
 from generators.tir.strategies import scheduled_prim_funcs
 from generators.tir.tensor_intrinsics import dot_intrinsic
+from oracles.reference.errors import Trap
 from oracles.reference.tir import run_prim_func
 from tests.quick import one_in
 
@@ -39,6 +40,8 @@ WRONG = {
 }
 """Where a primitive of 0.27 is wrong: it begins with the bias, and forgets an init that is not 0; it pads with zeros
 whatever is reduced."""
+TOO_LATE = {"merge"}
+"""Those of 0.27 that may let a block run before what it reads is written (corpus/known.toml)."""
 TRIES = 600
 
 
@@ -75,7 +78,12 @@ def test_each_primitive_fires_and_keeps_the_meaning(row: Primitive) -> None:
             continue
         scheduled = draw_schedule(SeededSource(22, seed), program, len(rows), threads=row.threads, rows=rows)
         if row.name in {step.primitive for step in scheduled.steps}:
-            assert_same(scheduled, seed)
+            try:
+                assert_same(scheduled, seed)
+            except Trap as trap:
+                if row.name in TOO_LATE and trap.kind == "uninitialised":
+                    continue
+                raise
             return
     raise AssertionError(f"{row.name} never applied")
 

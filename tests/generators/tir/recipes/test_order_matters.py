@@ -104,6 +104,8 @@ def one_place_less(loop: Any) -> Any:
 def counted_no_further(loop: Any) -> Any:
     """The counter of a while is not seen to have changed after it."""
     counter = loop.condition.a
+    if not isinstance(loop.condition, tirx.LT) or not isinstance(counter, tvm.ir.TensorLoad):
+        return loop
     begun = tirx.BufferStore(counter.source, tirx.IntImm("int32", 0), counter.indices)
     return tirx.SeqStmt([loop, begun])
 
