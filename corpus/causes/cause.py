@@ -197,14 +197,19 @@ _OF_ONE_PLACE = re.compile(r"^Check failed: \(?[^:(]*\b\w{10,}_\b")
 """A check of a member whose name is long enough for one class, as C++ quotes its condition."""
 
 
+def _without_function(failed: Failed, running: str) -> Cause | None:
+    """The cause where nvcc does not know a function that a code generator calls, whose name is the generator's."""
+    unknown = failed.evidence.unknown if isinstance(failed.evidence, RefusedByNvcc) else ""
+    return Cause(running, f"nvcc: knows no function {unknown}") if unknown else None
+
+
 def _thrown(failed: Failed, running: str, known: FailureFacts) -> Cause:
     """The cause of an error. `running`: the innermost pass."""
     if known.broken:  # A pass left a module on which a later pass, or code generation, fails.
         return Cause(known.broken_by or running, known.broken)
     passed, said = sites(failed.detail), message_of(failed)
     if not passed or is_of_others(failed.detail):
-        by_name = isinstance(failed.evidence, RefusedByNvcc) and failed.evidence.unknown != ""  # The code generator's.
-        return Cause(running, failed.message if by_name else said, certain=by_name or bool(passed))
+        return _without_function(failed, running) or Cause(running, said, certain=bool(passed))
     site = passed[-1]
     if is_telling(site) or is_own(site, running):
         return Cause("", _of_any_intrinsic(site, said, known), place=str(site))

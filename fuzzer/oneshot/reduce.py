@@ -132,7 +132,10 @@ class _Reduce:
         self._take_plainer_target()
         subject, failure = self._subject, self._failure
         asked = (subject.plan, subject.repertoire, failure, self._start, self._like, subject.request.time_s)
-        finding = shrink(*asked, watch=self)
+        try:
+            finding = shrink(*asked, watch=self)
+        finally:
+            self._best.now()
         shows = None
         if not isinstance(finding, Finding):
             shows = self._rate()
@@ -234,7 +237,6 @@ class _Reduce:
 
     def searched(self, smallest: Smallest) -> None:
         self._searched = smallest
-        self._best.now()
 
     def _as_finding(self, candidate: Candidate, failure: Failure) -> Finding:
         """A candidate as a finding of which only what its script needs is known."""

@@ -16,7 +16,7 @@ from generators.tvm_api import Expr, Node, Stmt, Var
 
 SPATIAL, REDUCE, ORDERED, OPAQUE = 0, 2, 3, 4
 """IterVar types: DataPar, CommReduce, Ordered, Opaque."""
-_NAMES = {SPATIAL: "v", REDUCE: "k", OPAQUE: "o"}
+_NAMES = {SPATIAL: "v", REDUCE: "k", ORDERED: "t", OPAQUE: "o"}
 _UNROLLED = 8
 VECTOR = (2, 3, 4, 8, 16)
 """Extents of loops that are vectorised."""

@@ -267,15 +267,16 @@ def _widened(operands: Operands, dtype: str, _depth: int) -> Term:
 
 
 def _constants_in_a_row(operands: Operands, dtype: str, depth: int) -> Term:
-    """A value plus or less some numbers, one after the other. Each step fits into the dtype; two numbers together may
-    not, so that joining them is not always right."""
+    """A value plus or less some numbers, one after the other. Each of them and each step fits into the dtype; two
+    numbers together may not, so that joining them is not always right."""
     source, knobs = operands.source, operands.draft.knobs.expressions
     term = draw_value(operands, dtype, min(depth, 1))
-    bound = min(int(capacity(dtype, term.fraction)), _FAR)
+    bound = min(int(capacity(dtype, term.fraction)), int(capacity(dtype, 0)), _FAR)
     for _ in range(source.integer(*knobs.constants_in_a_row)):
         down = math.ceil((0 if dtype.startswith("u") else -bound) - term.range.low)
         up = math.floor(bound - term.range.high)
         by = source.pick((down, up, source.integer(min(down, 0), max(up, 0))))
+        by = max(-bound, min(bound, by))
         row = BY_NAME["sub" if by < 0 else "add"]
         term = apply(row, term, constant(abs(by), dtype)) or term
     operands.draft.features.add("constants_in_a_row")

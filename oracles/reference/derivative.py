@@ -15,11 +15,16 @@ import numpy as np
 from generators.dtypes import Array
 from generators.tvm_api import IRModule
 from oracles.reference.engine import Interpreter
-from oracles.reference.values import Runtime, Tensor
+from oracles.reference.values import Runtime
 
-DISTANCES = (2.0**-7, 2.0**-8, 2.0**-9)
+DISTANCES = tuple(0.00191 / part for part in (1, 2, 4))
+"""No multiples of a power of two, which periods may be."""
 SMOOTH = 1e-3
 """How far differences may be from those of a smooth function, as a part of the numbers that they are of."""
+NEAR = 1e-5
+"""How far a right number may be from the derivative, as a part of what it is the sum of."""
+LITERAL = 2e-6
+"""How far by the numbers of float32 that a derivative is computed with, as a part of the largest value on the way."""
 
 
 class Fit(Enum):
@@ -40,12 +45,13 @@ class Slope:
     rough: float
     at: float
 
-    def fit(self, given: float, size: float = 0.0) -> Fit:
-        """Whether this number is the derivative. size: of the terms that it is a sum of."""
+    def fit(self, given: float, size: float = 0.0, largest: float = 0.0) -> Fit:
+        """Whether this number is the derivative. size: of the terms that it is a sum of; largest: value on the way to
+        it."""
         scale = max(abs(self.value), abs(given), size)
-        if not np.isfinite(scale) or not self.rough <= SMOOTH * max(scale, abs(self.at), 1.0):
+        if not np.isfinite(scale) or not self.rough <= SMOOTH * max(scale, 1.0):
             return Fit.UNKNOWN
-        bound = SMOOTH * max(scale, abs(self.at), 1.0)
+        bound = 4 * self.rough + NEAR * scale + LITERAL * max(largest, abs(self.at))
         return Fit.RIGHT if abs(given - self.value) <= bound else Fit.WRONG
 
 
@@ -61,8 +67,12 @@ def slopes(values: Callable[[float], Array]) -> list[Slope]:
     return [Slope(float(s), float(r), float(v)) for s, r, v in zip(last, rough, here, strict=True)]
 
 
-def unrounded(module: IRModule, function: str, inputs: Sequence[Tensor]) -> Runtime:
-    """What a function gives without rounding. Raises Trap and Unsupported."""
-    machine = Interpreter(module, bounded=True)
+def unrounded(
+    module: IRModule, function: str, inputs: Sequence[Runtime], met: Callable[[Runtime], None] | None = None
+) -> Runtime:
+    """What a function gives, where no operator but a cast rounds. met: is given every value on the way. Raises Trap and
+    Unsupported."""
+    watch = None if met is None else lambda _function, _variable, value: met(value)
+    machine = Interpreter(module, bounded=True, watch=watch)
     with np.errstate(all="ignore"):
         return machine.apply(machine.function(function), list(inputs), function)

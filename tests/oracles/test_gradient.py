@@ -10,7 +10,7 @@ import tvm
 from tvm import relax
 
 from generators.case import EntryCall, PassCall
-from oracles.checks.gradient import NO_DERIVATIVE, ORACLE
+from oracles.checks.gradient import CUT, NO_DERIVATIVE, ORACLE, OTHER_FORM
 from oracles.evidence import WrongGradient
 from oracles.reference.numbers import Numbers
 from oracles.verdict import PASSED, WRONG_GRADIENT, Failed, Inconclusive, Skipped, Verdict
@@ -182,16 +182,67 @@ def test_the_gradient_by_one_parameter() -> None:
 
 
 def test_what_tvm_has_no_gradient_by_is_left_out() -> None:
-    ignored = function("a = R.grad.no_grad(x)", "b = R.multiply(a, y)", "loss = R.sum(b)")
+    whole = function("a = R.astype(x, 'int32')", "b = R.astype(a, 'float32')", "loss = R.sum(b)")
     weights = function(
         "a = R.ones(R.shape([2]), dtype='int64')",
         "b = R.nn.nll_loss(x, a, w)",
         "loss = R.sum(b)",
         parameters=', w: R.Tensor((3,), dtype="float32")',
     )
-    reason = Skipped("gradient: TVM has none by an operand")
-    assert judged(ignored) == reason
+    reason = Skipped(CUT)
+    assert judged(whole) == reason
     assert judged(weights, GRADIENT, np.array([1.0, 2.0, 3.0], np.float32)) == reason
+
+
+def by(*parameters: int) -> Any:
+    def run(module: Any) -> Any:
+        asked = [module["main"].params[place] for place in parameters]
+        return relax.transform.Gradient("main", require_grads=asked)(module)
+
+    return run
+
+
+def test_gradients_are_by_what_their_names_say() -> None:
+    """In any order, and by values on the way, of which nothing is said."""
+    module = SMOOTH["rows"]
+    assert judged(module, module_pass(by(1, 0), "ByTheOtherFirst")) == PASSED
+
+    def inside(given: Any) -> Any:
+        value = given["main"].body.blocks[0].bindings[0].var
+        return relax.transform.Gradient("main", require_grads=[value])(given)
+
+    assert judged(module, module_pass(inside, "ByAValueOnTheWay")) == Skipped(OTHER_FORM)
+
+
+def test_one_wrong_element_among_many_is_found() -> None:
+    def last(call: Any) -> Any:
+        mask = np.ones((1, 400), np.float32)
+        mask[0, 399] = 0
+        return relax.op.multiply(call, relax.const(mask)) if call.op.name == "relax.cos" else call
+
+    module = module_of(
+        """
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((1, 400), dtype="float32")):
+        with R.dataflow():
+            a = R.sin(x)
+            loss = R.sum(a)
+            R.output(loss)
+        return loss
+"""
+    )
+    bench = RealBench()
+    bench.numbers = Numbers(module, [EntryCall("main", (np.ones((1, 400), np.float32),))])
+    found = ORACLE.judge(step_of(spoilt("Last", last), module, bench), bench)
+    assert isinstance(found, Failed) and isinstance(found.evidence, WrongGradient)
+    assert found.evidence.element == (0, 399)
+
+
+def test_equal_operands_are_moved_apart() -> None:
+    module = function("a = R.maximum(x, y)", "loss = R.sum(a)")
+    assert judged(module, x=X, y=X) == PASSED
 
 
 def test_other_passes_and_floats_of_16_bits_are_left_alone() -> None:
@@ -212,7 +263,7 @@ class Module:
     bench = RealBench()
     bench.numbers = Numbers(module, [EntryCall("main", (np.array([1, 2], np.float16),))])
     verdict = ORACLE.judge(step_of(GRADIENT, module, bench), bench)
-    assert verdict == Skipped("gradient: not all inputs are floats of 32 or 64 bits")
+    assert verdict == Skipped("gradient: not all inputs are arrays without floats of 16 bits")
 
 
 def test_exclusive_running_sums_have_the_gradient_of_inclusive_ones() -> None:

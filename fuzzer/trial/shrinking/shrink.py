@@ -285,6 +285,7 @@ class _Seen:
     def smallest(self, start: Candidate, budget_s: float) -> Smallest:
         """The smallest candidate, by a second search where it has not failed in the time of the first one."""
         found = self._searched(start, budget_s)
+        self.watch.asks()
         if not self.watch.stopped and not self.rejudge.surely(found.candidate):
             found = self._searched(start, max(0.0, budget_s - found.seconds))
         if self.faults.lines:

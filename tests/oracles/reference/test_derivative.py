@@ -31,13 +31,13 @@ def test_the_derivative_of_a_smooth_function(function: Callable[[float], float],
 ROUGH: dict[str, Callable[[float], float]] = {
     "a kink": abs,
     "two slopes": lambda x: max(x, 2 * x),
-    "a kink beside": lambda x: abs(x - 2.0**-8),
-    "a kink on the other side": lambda x: abs(x + 2.0**-9) + x,
+    "a kink beside": lambda x: abs(x - 0.001),
+    "a kink on the other side": lambda x: abs(x + 0.0007) + x,
     "a step": lambda x: np.floor(x),
-    "a step beside": lambda x: float(x > 2.0**-8),
+    "a step beside": lambda x: float(x > 0.001),
     "no number below": lambda x: np.sqrt(x),
     "no number there": lambda x: np.log(x),
-    "a pole": lambda x: 1 / (x - 2.0**-7),
+    "a pole": lambda x: 1 / (x - 0.0015),
 }
 
 
