@@ -87,26 +87,26 @@ class Latest:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._tell: Callable[[], None] | None = None
+        self._news: Callable[[], None] | None = None
         self._due = -math.inf
 
-    def put(self, tell: Callable[[], None]) -> None:
-        """Has these news told in place of those before, at once where some are due."""
-        self._tell = tell
-        self.due()
+    def put(self, news: Callable[[], None]) -> None:
+        """Has this news told in place of that before, at once where some is due."""
+        self._news = news
+        self.tell_if_due()
 
-    def due(self) -> None:
+    def tell_if_due(self) -> None:
         """Tells what there is where that is due."""
         if self._clock() >= self._due:
-            self.now()
+            self.tell()
 
-    def now(self) -> None:
+    def tell(self) -> None:
         """Tells what there is."""
-        if self._tell is None:
+        if self._news is None:
             return
-        tell, self._tell = self._tell, None
+        news, self._news = self._news, None
         began = self._clock()
-        tell()
+        news()
         self._due = self._clock() + WAITS * (self._clock() - began)
 
 
@@ -135,7 +135,7 @@ class _Reduce:
         try:
             finding = shrink(*asked, watch=self)
         finally:
-            self._best.now()
+            self._best.tell()
         shows = None
         if not isinstance(finding, Finding):
             shows = self._rate()
@@ -212,7 +212,7 @@ class _Reduce:
         return pattern is None or matches(failure, pattern)
 
     def asks(self) -> None:
-        self._best.due()
+        self._best.tell_if_due()
 
     def better(self, candidate: Candidate, failure: Failure, calls: int) -> None:
         """Sends what is on disk from then on, soon. A second search begins with the whole case again: what is larger

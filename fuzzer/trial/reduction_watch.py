@@ -34,7 +34,7 @@ class Watch(Protocol):
         ...
 
     def asks(self) -> None:
-        """A candidate is about to be judged."""
+        """Called between candidates: what is due can be told."""
         ...
 
     def better(self, candidate: Candidate, failure: Failure, calls: int) -> None:

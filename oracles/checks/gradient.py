@@ -184,7 +184,7 @@ def _by_parameters(module: IRModule, function: str) -> tuple[int, ...]:
 
 
 def _of_function(module: IRModule, function: str, arguments: Sequence[Argument]) -> Verdict:
-    """The verdict on an adjoint: at inputs that are moved, or at the given ones if that one says nothing."""
+    """The verdict on an adjoint: at inputs that are moved, or at the given ones if nothing can be said there."""
     by = _by_parameters(module, function)
     if not by:
         return Skipped(OTHER_FORM)

@@ -168,20 +168,20 @@ def test_news_takes_a_fifth_of_the_time_and_the_last_is_told() -> None:
         return tell
 
     latest = Latest(lambda: now[0])
-    latest.due()
+    latest.tell_if_due()
     for text in ("first", "second", "third"):
         latest.put(news(text))
     assert told == ["first"]
     now[0] += 1.9
-    latest.due()
+    latest.tell_if_due()
     assert told == ["first"]
     now[0] += 0.2
-    latest.due()
-    latest.due()
+    latest.tell_if_due()
+    latest.tell_if_due()
     assert told == ["first", "third"]
     latest.put(news("last"))
-    latest.now()
-    latest.now()
+    latest.tell()
+    latest.tell()
     assert told == ["first", "third", "last"]
 
 
