@@ -133,7 +133,7 @@ def test_scripts_of_the_corpus_have_the_parts_that_are_looked_for() -> None:
     texts = {path.parent.name: path.read_text() for path in sorted(CORPUS.glob("*/repro.py"))}
     parts = {name: parts_of(text) for name, text in texts.items()}
     assert {name for name, one in parts.items() if not one.module} == set()
-    compared = {name for name, text in texts.items() if "vm[" in text or "wanted = [" in text}
+    compared = {name for name, text in texts.items() if 'vm["' in text or "wanted = [" in text}
     assert {name for name in compared if not parts[name].form} == set()
     assert {name for name, text in texts.items() if "fork()" in text} == {n for n, one in parts.items() if one.forks}
     assert {name for name, one in parts.items() if one.loads} == {

@@ -191,7 +191,7 @@ def test_sums_over_threads_are_those_of_numpy() -> None:
     assert checked >= 5
 
 
-@pytest.mark.parametrize("seed", [1, 6])
+@pytest.mark.parametrize("seed", [1, 7])
 def test_floats_of_8_bits_run_on_llvm_as_the_reference_says(seed: int) -> None:
     program = drawn("float8", seed)
     built = tvm.compile(program.module, target="llvm")
