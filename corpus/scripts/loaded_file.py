@@ -53,11 +53,11 @@ def loaded_file(path: Path) -> LoadedFile:
         found = path.stat()
     except (OSError, ValueError):
         return LoadedFile(path, None, (), (path.name,))
-    return _read(path.absolute(), path, found.st_mtime_ns, found.st_size)
+    return _read(path, found.st_mtime_ns, found.st_size)
 
 
 @lru_cache(maxsize=FILES)
-def _read(_absolute: Path, path: Path, _changed_ns: int, _size: int) -> LoadedFile:
+def _read(path: Path, _changed_ns: int, _size: int) -> LoadedFile:
     """The file as it is; what it imports as it was when the file was read first, which is what a worker has loaded."""
     try:
         text = _text(path)

@@ -42,7 +42,7 @@ GOES_ON = "The smallest so far, not confirmed: the reduction goes on, or did not
 AHEAD_S = 1e9
 """Seconds that a clock is ahead where the user has ended the reduction."""
 WAITS = 4
-"""Times as long as news took to tell, until the next are told."""
+"""After news, times as long as telling it took before the next."""
 PRINTED_WHOLE = 40
 """Up to so many bindings and statements the best so far is printed as a script that is known to say all of it: reading
 it back takes longer than a trial where it is large."""

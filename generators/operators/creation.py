@@ -215,7 +215,13 @@ def _one_hot(x: Array, on: Scalar, off: Scalar, depth: int, axis: int) -> Array:
 OPERATORS = (
     Operator("relax.full", _draw_full, _full, Rounding.CAST, ("dtype",), without_gradient=(1,)),
     Operator(
-        *("relax.full_like", _draw_full_like, _full_like, Rounding.CAST, ("dtype",)), weight=2, without_gradient=(1,)
+        "relax.full_like",
+        _draw_full_like,
+        _full_like,
+        Rounding.CAST,
+        ("dtype",),
+        weight=2,
+        without_gradient=(1,),
     ),
     *_uniform("ones", 1),
     *_uniform("zeros", 0),

@@ -118,7 +118,11 @@ def _nll_loss(
 OPERATORS = (
     Operator("relax.nn.cross_entropy_with_logits", _draw_cross_entropy, _cross_entropy, Rounding.SMOOTH, weight=3),
     Operator(
-        *("relax.nn.nll_loss", _draw_nll_loss, _nll_loss, Rounding.SMOOTH, ("reduction", "ignore_index")),
+        "relax.nn.nll_loss",
+        _draw_nll_loss,
+        _nll_loss,
+        Rounding.SMOOTH,
+        ("reduction", "ignore_index"),
         weight=3,
         without_gradient=(2,),
     ),

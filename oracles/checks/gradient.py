@@ -248,8 +248,9 @@ def _told(point: _Point, result: int, elements: list[_Element]) -> Verdict:
             return Inconclusive(NO_DERIVATIVE)
         elements = wrong[0]
     (one,) = elements
-    gradient, _ = point.by_gradients(point.direction(elements))
-    slope = point.slopes(point.direction(elements))[point.scalars.index(result)]
+    along = point.direction(elements)
+    gradient, _ = point.by_gradients(along)
+    slope = point.slopes(along)[point.scalars.index(result)]
     least = max(TOLD * max(abs(gradient), abs(slope.value)), SHOWN * max(abs(slope.at), 1.0))
     if slope.fit(gradient, 0.0, point.largest) is not Fit.WRONG or abs(gradient - slope.value) <= least:
         return Inconclusive(NO_DERIVATIVE)

@@ -38,10 +38,10 @@ from generators.passes.traits import Asks, Evaluates
 from generators.targets import TARGETS
 from oracles.checks import executable
 from oracles.checks.legalised import LEGALIZE
-from oracles.evidence import Died, Hung, OutOfMemory
+from oracles.evidence import Died, Hung, OutOfMemory, WrongGradient
 from oracles.forked import forked
 from oracles.ir.contents import contents, guarded_division, odd_floats, operator_kind
-from oracles.verdict import CODEGEN, CRASH, WRONG_GRADIENT, Failed
+from oracles.verdict import CODEGEN, CRASH, Failed
 
 LIMIT_S = 30.0
 """Seconds that looking may take; what is not found by then is unknown."""
@@ -112,7 +112,8 @@ def _raised(look: Look) -> FailureFacts | None:
 
 def _wrong_gradient(look: Look) -> FailureFacts | None:
     """Of an adjoint that is not the derivative."""
-    return FailureFacts(operators=derived_in(look.case.module)) if look.failed.symptom == WRONG_GRADIENT else None
+    wrong = isinstance(look.failed.evidence, WrongGradient)
+    return FailureFacts(operators=derived_in(look.case.module)) if wrong else None
 
 
 def _took_too_much(look: Look) -> FailureFacts | None:

@@ -21,7 +21,7 @@ from generators.tir.functions import begun, draw_one, finished
 from generators.tir.opaque import held_range
 from generators.tir.prim_program import PrimProgram
 from generators.tir.reads import Point
-from generators.tir.recipes.block_drafts import Loop, add_input, block_at, loop_of, value_at, within
+from generators.tir.recipes.block_drafts import add_input, block_at, loop_of, value_at, within
 from generators.tir.recipes.dependences import elsewhere
 from generators.tir.recipes.partial_blocks import (
     another,
@@ -108,11 +108,10 @@ def _over_time(draft: FunctionDraft) -> Stmt:
     kinds = (_kind_of_time(draft), SPATIAL)
     block = block_at(draft, draft.new_name("step"), [time, each], next_row, kinds=kinds)
     nest = within(draft, [time, each], block)
-    return sequence(_nest(draft, [loop_of(draft, width)], first), nest) if apart else nest
-
-
-def _nest(draft: FunctionDraft, loops: list[Loop], make: Callable[[list[Point]], Stmt]) -> Stmt:
-    return within(draft, loops, block_at(draft, draft.new_name("begin"), loops, make))
+    if not apart:
+        return nest
+    start = loop_of(draft, width)
+    return sequence(start.around(draft, block_at(draft, draft.new_name("begin"), [start], first)), nest)
 
 
 def _made_of(draft: FunctionDraft, tensor: DraftTensor, points: list[Point], *leaves: Term) -> Term:

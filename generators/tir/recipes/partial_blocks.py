@@ -33,7 +33,7 @@ from generators.tvm_api import Expr, Stmt, Var
 
 
 @dataclass(frozen=True, slots=True)
-class PartAxis:
+class _Axis:
     """An axis of a block: what it is bound to, and its extent."""
 
     extent: Extent
@@ -53,8 +53,8 @@ def draw_partial_blocks(source: Source) -> PrimProgram:
     return finished(draft, schedulable=True)
 
 
-def block_over(
-    draft: FunctionDraft, axes: Sequence[PartAxis], make: Callable[[list[Term]], BlockBody], *predicates: Expr
+def _block(
+    draft: FunctionDraft, axes: Sequence[_Axis], make: Callable[[list[Term]], BlockBody], *predicates: Expr
 ) -> Stmt:
     """A block over these axes, where all of the predicates hold."""
     names = [tirx.Var(draft.new_name("k" if axis.kind == REDUCE else "v"), draft.index_dtype) for axis in axes]
@@ -64,7 +64,7 @@ def block_over(
     return s_tir.SBlockRealize([axis.value for axis in axes], conjunction(predicates), block)
 
 
-def value_of(draft: FunctionDraft, dtype: str, terms: list[Term], *leaves: Term) -> Term:
+def _value(draft: FunctionDraft, dtype: str, terms: list[Term], *leaves: Term) -> Term:
     return made_of(Operands(draft, [], terms), dtype, draft.source.integer(0, 1), *leaves)
 
 
@@ -82,7 +82,7 @@ def filled_by_block(draft: FunctionDraft, *dims: Extent, values: Range | None = 
 
     def make(terms: list[Term]) -> BlockBody:
         one = Term(tirx.const(number, dtype), dtype, Range(number, number, True), 0)
-        value = one if constant else held(value_of(draft, dtype, terms, *terms), values, 0)
+        value = one if constant else held(_value(draft, dtype, terms, *terms), values, 0)
         return BlockBody(store(tensor, value, [term.expr for term in terms]))
 
     return tensor, _over(draft, loops, make)
@@ -90,7 +90,7 @@ def filled_by_block(draft: FunctionDraft, *dims: Extent, values: Range | None = 
 
 def _over(draft: FunctionDraft, loops: Sequence[tuple[Var, Point]], make: Callable[[list[Term]], BlockBody]) -> Stmt:
     """A block with an axis for each of the loops, which are around it."""
-    return nested(draft, loops, block_over(draft, [PartAxis(point.extent, var) for var, point in loops], make))
+    return nested(draft, loops, _block(draft, [_Axis(point.extent, var) for var, point in loops], make))
 
 
 def _in_either_order(draft: FunctionDraft, one: tuple[Var, Point], other: tuple[Var, Point], body: Stmt) -> Stmt:
@@ -111,7 +111,7 @@ def shown_by_block(draft: FunctionDraft, tensor: DraftTensor) -> list[Stmt]:
     def make(terms: list[Term]) -> BlockBody:
         at = [term.expr for term in terms]
         read = load(tensor, at)
-        return BlockBody(store(out, read if draft.source.flip() else value_of(draft, out.dtype, terms, read), at))
+        return BlockBody(store(out, read if draft.source.flip() else _value(draft, out.dtype, terms, read), at))
 
     return [_over(draft, loops, make)]
 
@@ -121,7 +121,7 @@ def another(draft: FunctionDraft, tensor: DraftTensor, terms: list[Term], at: li
     old, dtype = load(tensor, at), tensor.dtype
     by = draft.source.integer(1, 5)
     moved = Term(tirx.Add(old.expr, tirx.const(by, dtype)), dtype, old.range + Range(by, by, True), old.fraction)
-    return moved if draft.source.flip() else value_of(draft, dtype, terms, moved)
+    return moved if draft.source.flip() else _value(draft, dtype, terms, moved)
 
 
 def any_length(draft: FunctionDraft) -> Extent:
@@ -150,7 +150,7 @@ def _for_some(draft: FunctionDraft) -> Stmt:
         return BlockBody(store(tensor, another(draft, tensor, terms, at), at))
 
     here = each.point.term.expr
-    part = block_over(draft, [PartAxis(length, here)], make, for_a_part(draft, length, here))
+    part = _block(draft, [_Axis(length, here)], make, for_a_part(draft, length, here))
     return sequence(fill, each.around(draft, part), *shown_by_block(draft, tensor))
 
 
@@ -171,7 +171,7 @@ def _reduced_for_some(draft: FunctionDraft) -> Stmt:
         return BlockBody(store(tensor, node, at), store(tensor, begins, at))
 
     where = for_a_part(draft, length, outer[0])
-    part = block_over(draft, [PartAxis(length, outer[0]), PartAxis(turns, inner[0], REDUCE)], make, where)
+    part = _block(draft, [_Axis(length, outer[0]), _Axis(turns, inner[0], REDUCE)], make, where)
     return sequence(fill, _in_either_order(draft, outer, inner, part), *shown_by_block(draft, tensor))
 
 
@@ -189,7 +189,7 @@ def _reduced_onto(draft: FunctionDraft) -> Stmt:
         whole = kind(load(tensor, at).expr, load(given, [terms[0].expr, terms[1].expr]).expr)
         return BlockBody(store(tensor, Term(whole, tensor.dtype, tensor.range, tensor.fraction), at))
 
-    part = block_over(draft, [PartAxis(length, outer[0]), PartAxis(turns, inner[0], REDUCE)], make)
+    part = _block(draft, [_Axis(length, outer[0]), _Axis(turns, inner[0], REDUCE)], make)
     return sequence(fill, _in_either_order(draft, outer, inner, part), *shown_by_block(draft, tensor))
 
 
@@ -204,10 +204,10 @@ def _if_inside(draft: FunctionDraft) -> Stmt:
         at = [terms[0].expr]
         where = for_a_part(draft, length, terms[0].expr)
         change = tirx.IfThenElse(where, store(tensor, another(draft, tensor, terms, at), at), None)
-        beside = store(other, value_of(draft, tensor.dtype, terms, terms[0]), at)
+        beside = store(other, _value(draft, tensor.dtype, terms, terms[0]), at)
         return BlockBody(sequence(*((change, beside) if draft.source.flip() else (beside, change))))
 
-    part = block_over(draft, [PartAxis(length, var)], make)
+    part = _block(draft, [_Axis(length, var)], make)
     return sequence(fill, loop(draft, var, length, part), *shown_by_block(draft, tensor))
 
 
@@ -223,11 +223,11 @@ def _triangle(draft: FunctionDraft) -> Stmt:
     def make(terms: list[Term]) -> BlockBody:
         at = [term.expr for term in terms]
         again = source.flip()
-        value = another(draft, tensor, terms, at) if again else value_of(draft, tensor.dtype, terms[::-1], *terms)
+        value = another(draft, tensor, terms, at) if again else _value(draft, tensor.dtype, terms[::-1], *terms)
         return BlockBody(store(tensor, value, at))
 
     order = (var, inner) if dims[0] is length else (inner, var)
-    part = block_over(draft, [PartAxis(dim, value) for dim, value in zip(dims, order, strict=True)], make)
+    part = _block(draft, [_Axis(dim, value) for dim, value in zip(dims, order, strict=True)], make)
     rows = tirx.For(inner, draft.number(0), count, tirx.ForKind.SERIAL, part)
     return sequence(fill, loop(draft, var, length, rows), *shown_by_block(draft, tensor))
 
@@ -244,9 +244,9 @@ def _from_elsewhere(draft: FunctionDraft) -> Stmt:
     def make(terms: list[Term]) -> BlockBody:
         here = terms[0].expr
         at = draft.source.pick(elsewhere(draft, here, length, by))
-        return BlockBody(store(second, value_of(draft, second.dtype, terms, load(first, [at])), [here]))
+        return BlockBody(store(second, _value(draft, second.dtype, terms, load(first, [at])), [here]))
 
-    return sequence(fill, loop(draft, var, length, block_over(draft, [PartAxis(length, var)], make)))
+    return sequence(fill, loop(draft, var, length, _block(draft, [_Axis(length, var)], make)))
 
 
 _KINDS: tuple[Callable[[FunctionDraft], Stmt], ...] = (
